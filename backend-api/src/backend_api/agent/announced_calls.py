@@ -21,26 +21,27 @@ from backend_api.agent.waits import Wait
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingCall:
-    """A call as recorded. `tool` is None where there is none of that name, `broken` says why it can't run, and `asks`
-    that it may not start yet."""
+    """A call as recorded. `tool` is None if no tool has that name, `broken` is the reason why it can't run, and `asks`
+    means that it needs an approval before it starts."""
 
     called: ToolCalled
     tool: Tool | None
     broken: str | None = None
     asks: Ask | None = None
     needs_approval: bool = False
-    """Whether it was recorded so, and is recorded as started once it may start."""
+    """Whether the call was recorded as needing an approval: then its start is recorded once it may start."""
     is_approved: bool = False
 
     @property
     def may_run_beside(self) -> bool:
-        """What comes after another one has to wait for how that ends."""
+        """Whether it may run at the same time as others: a chained call has to wait for the result of the one before
+        it."""
         return self.tool is not None and self.tool.spec.effect == "reads" and self.called.after is None
 
 
 def recorded_of(announced: Sequence[PendingCall]) -> list[StoredPayload]:
-    """What is recorded before any of these calls starts: with them, in one step, the results of those that can't run,
-    so that nobody takes such a one for a call that was cut."""
+    """The events to record before any of these calls starts. The results of calls that can't run are stored in the same
+    step, so that they are not taken for calls that were cut."""
     results = [
         ToolFinished(call_id=one.called.call_id, success=False, preview=shorten(one.broken, MAX_PREVIEW_CHARACTERS))
         for one in announced
@@ -50,7 +51,7 @@ def recorded_of(announced: Sequence[PendingCall]) -> list[StoredPayload]:
 
 
 def approval_of(asking: Sequence[PendingCall]) -> Wait:
-    """One for all calls of a turn that ask."""
+    """The one approval for all calls of a turn that need one."""
     calls = [
         ApprovalCall(
             call_id=call.called.call_id,

@@ -1,4 +1,4 @@
-"""What one turn of the model said, gathered from its parts."""
+"""One turn of the model, gathered from the parts of its stream."""
 
 from __future__ import annotations
 
@@ -39,9 +39,10 @@ from backend_api.agent.tool import ToolSpec
 from backend_api.agent.usage import add_usage
 
 MAX_OPAQUE_CHARACTERS = 256 * 1024
-"""Of what a provider wants back of a thought; a longer one is not kept, and so not sent back."""
+"""The longest signature or opaque part of a thought that is kept. A longer one is dropped, and so not sent back to the
+provider."""
 MOST_THOUGHTS = 1_000
-"""Of one answer: each is an event of its own. What is thought after them is neither shown nor kept."""
+"""The most thoughts of one answer, as each is an event of its own. Later ones are neither shown nor kept."""
 
 
 @dataclass(slots=True)
@@ -58,8 +59,8 @@ class _ThinkingText:
 
 @dataclass(slots=True, kw_only=True)
 class Answer:
-    """Text, thinking and calls of one turn; a turn takes more than one model call when it is continued. Where
-    `thinking` is off, what a provider sends of it all the same is neither shown nor kept."""
+    """Text, thinking and calls of one turn; a turn takes more than one model call when it is continued. If `thinking`
+    is off, thoughts that a provider sends all the same are neither shown nor kept."""
 
     message_id: str
     turn: int
@@ -68,20 +69,20 @@ class Answer:
     new_id: Callable[[str], str]
     thinking: ThinkingLevel | None = None
     tools: Sequence[ToolSpec] = ()
-    """Those that the model was offered."""
+    """The tools that the model was offered."""
     calls: list[ToolRequest] = field(default_factory=list[ToolRequest])
     reason: FinishReason = "stop"
     total: Usage = NO_USAGE
     last_call: Usage = NO_USAGE
     unfinished: str = ""
-    """The tool whose call the last model call was cut in."""
+    """The tool in whose call the last model call was cut."""
     continuations: list[Continuation] = field(default_factory=list[Continuation])
     context_tokens: int = 0
-    """What the last model call of the conversation read and wrote, 0 where that is not known."""
+    """Tokens that the last model call of the conversation read and wrote, 0 if not known."""
     _texts: list[str] = field(default_factory=list[str])
     _thoughts: list[_ThinkingText] = field(default_factory=list[_ThinkingText])
     has_begun: bool = False
-    """Whether anything of it came, shown or not."""
+    """Whether any part of it came, shown or not."""
     _is_thinking: bool = False
 
     @classmethod
@@ -92,7 +93,7 @@ class Answer:
         new_id: Callable[[str], str],
         thinking: ThinkingLevel | None,
     ) -> Answer:
-        """The next one in a conversation, of which nothing came yet."""
+        """An empty answer, the next one in a conversation."""
         return cls(
             message_id=new_id("msg"),
             turn=conversation.next_turn,
@@ -109,16 +110,16 @@ class Answer:
 
     @property
     def last_thought(self) -> str:
-        """The text of what was thought last."""
+        """The text of the last thought."""
         return "".join(self._thoughts[-1].texts) if self._thoughts else ""
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing came of it yet."""
+        """Whether nothing of it has come yet."""
         return not (self._texts or self._thoughts or self.calls or self.continuations)
 
     def go_on(self, note: str) -> list[Turn]:
-        """Continue it with another call; what the model is to read of it by then."""
+        """Continue it with another call; returns the turns that the model reads of it so far."""
         text = self.text
         since = self.continuations[-1].at if self.continuations else 0
         thinking = tuple(
@@ -132,7 +133,7 @@ class Answer:
         return [*said, NoteTurn(text=note)]
 
     async def read(self, parts: AsyncGenerator[Part, None]) -> None:
-        """All that one call of the model says, which is closed however this ends. Raises what that raises."""
+        """Add the parts of one model call, and close its stream however this ends. Raises what the stream raises."""
         async with aclosing(parts):
             async for part in parts:
                 self._add_part(part)
@@ -142,7 +143,7 @@ class Answer:
         match part:
             case TextPart():
                 if part.text:
-                    # Once for each delta: asked for here, as a call costs more than the look.
+                    # Checked here, as this runs for each delta and a call costs more than the check.
                     if self._is_thinking:
                         self._finish_thinking()
                     self._texts.append(part.text)
@@ -161,13 +162,13 @@ class Answer:
             case FinishPart():
                 self.reason = part.reason
                 if part.reason == "length" and self.calls:
-                    # Cut where its arguments had not begun, it reads like one that has none. What stands before it was
-                    # asked for together with it, and is asked for again.
+                    # Cut before its arguments, it looks like a call without any. The calls before it belong to the same
+                    # answer, and are requested again.
                     self.unfinished = self.calls[-1].name
                     self.calls.clear()
 
     def close_call(self, model: ModelInfo) -> None:
-        """One model call of this turn has ended: count it, and show how full the model's window is."""
+        """Count a model call of this turn that has ended, and show how full the model's window is."""
         self.total = add_usage(self.total, self._counted(), model.id)
         self.context_tokens = self.last_call.input + self.last_call.output
         if self.context_tokens:
@@ -176,16 +177,16 @@ class Answer:
         self.last_call = NO_USAGE
 
     def cut_call(self, model: ModelInfo) -> Usage:
-        """What its calls used, the last one cut: as far as that was told."""
+        """The usage of its model calls, the last of which was cut: as far as the provider reported it."""
         return add_usage(self.total, replace(self._counted(), cost=model.cost_when_cut), model.id)
 
     def _counted(self) -> Usage:
-        """The last call's, with what was new in it."""
+        """The usage of the last call, with the number of tokens that were new in it."""
         call = self.last_call
         return replace(call, new=max(call.input - self.context_tokens, 0) + call.output)
 
     def payloads(self) -> list[StoredPayload]:
-        """What is recorded of it, before any call starts."""
+        """The events to record for this answer, before any call starts."""
         stored: list[StoredPayload] = [
             ThinkingCompleted(
                 message_id=thought.id,
@@ -201,13 +202,13 @@ class Answer:
             )
             for thought in self._thoughts
         ]
-        # What it was told to go on with stands with its text, also where it went on with calls alone.
+        # Notes of continuations are stored with the text, also if only calls followed.
         if self.text or self.continuations or not self.calls:
             stored.append(self.message())
         return stored
 
     def message(self) -> MessageCompleted:
-        """With the text so far; where it goes on afterwards, that is added to it."""
+        """The message with the text so far; a continuation adds to it later."""
         return MessageCompleted(
             message_id=self.message_id,
             text=self.text,
@@ -236,7 +237,7 @@ class Answer:
             self._finish_thinking()
 
     def _keep_added(self, part: AddedPart) -> None:
-        """It stands beside what is thought, and is kept however much is thought."""
+        """Keep what the provider added, also if thinking is off: it is stored in the place of a thought."""
         self._finish_thinking()
         if len(self._thoughts) < MOST_THOUGHTS and len(part.opaque) <= MAX_OPAQUE_CHARACTERS:
             added = _ThinkingText(self.new_id("think"), len(self.text), len(self.continuations), opaque=part.opaque)

@@ -45,15 +45,15 @@ class ApprovalDecidedError(ConflictError):
 
     @classmethod
     def of(cls, past: Sequence[PastDecision]) -> ApprovalDecidedError:
-        """What was decided, and by whom."""
+        """The error that lists the past decisions, and who made them."""
         decisions = "; ".join(f"{', '.join(one.call_ids)} {_DONE[one.decision]} {_WHO[one.by]}" for one in past)
         return cls(f"This approval is already decided: {decisions}.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """Of a person, on these calls; None is all that are not decided yet. `approve_all` also ends asking in the
-    session, and without call ids approves whatever else the run asks for."""
+    """A person's decision on these calls; without `call_ids` it is on all undecided ones. `approve_all` also ends
+    approvals in the session, and without `call_ids` approves everything else that the run waits for."""
 
     decision: Decided
     call_ids: Sequence[str] | None = None
@@ -63,7 +63,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PastDecision:
-    """What became of some calls of an approval."""
+    """A decision on some calls of an approval."""
 
     call_ids: Sequence[str]
     decision: Decided
@@ -71,7 +71,7 @@ class PastDecision:
 
 
 class Outcome(NamedTuple):
-    """What a decision leaves open, and what is recorded of it."""
+    """The calls that a decision leaves undecided, and the events that record it."""
 
     rest: Approval
     recorded: list[Recorded]
@@ -79,9 +79,9 @@ class Outcome(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Approval:
-    """Calls of one turn that are to be decided, and what was decided of the turn's others. `agent_id` says whose they
-    are, None for the main agent's. `is_held_back`: a provider wants a person to allow some of them, who has to see why,
-    so that nothing said of other calls decides these."""
+    """Calls of one turn that wait for a decision, and the decisions on the turn's other calls. `agent_id` is the agent
+    that made them, None for the main agent. `is_held_back`: the provider wants a person to see why and to allow some of
+    them, so that a decision on other calls doesn't include these."""
 
     calls: Sequence[ApprovalCall]
     agent_id: str | None = None
@@ -90,11 +90,11 @@ class Approval:
     kind: Literal["approval"] = "approval"
 
     def not_begun(self, by: ResolvedBy) -> list[ToolFinished]:
-        """The results of its calls where a message or a stop came before it was asked for."""
+        """The results of its calls if a message or a stop came before the approval was requested."""
         return [self._denied(call.call_id, by) for call in self.calls]
 
     def asked(self, wait_id: str, deadline: datetime) -> ApprovalRequested:
-        """What tells of it."""
+        """The event that requests the approval."""
         return ApprovalRequested(
             approval_id=wait_id, calls=list(self.calls), expires_at=deadline, agent_id=self.agent_id
         )

@@ -1,4 +1,4 @@
-"""Pictures that are attached to a message: which of its files they are, and what the model is told of each."""
+"""Pictures that are attached to a message: which of its files they are, and the text the model reads with each."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from backend_api.agent.shortening import shorten
 from backend_api.agent.tool import Done
 
 MOST_ATTACHED = 8
-"""Of one message, shown without being asked for."""
+"""The most pictures of one message that are shown at once; others the model opens itself."""
 PICTURE_ENDINGS = frozenset(
     {".png", ".jpg", ".jpeg", ".jfif", ".gif", ".webp", ".heic", ".heif", ".avif", ".tif", ".tiff", ".bmp", ".svg"}
 )
@@ -23,7 +23,7 @@ MAX_TEXT_CHARACTERS = 1_000
 SHOWN = "The user attached this picture: {path}. {said}"
 NOT_SHOWN = "The user attached the picture {path}, which can't be shown. {said}"
 NOT_SHOWN_TO_MODEL = "The picture {path} could not be shown to the model: {reason}"
-"""What the person reads."""
+"""The text of the notice to the person."""
 NO_PICTURE = "Its content is not that of a picture in a known format."
 DENIED = "Reading files is not allowed without asking."
 TOO_MANY = "The user attached more than {most} pictures. These are not shown; look at one with {tool}:\n{names}"
@@ -31,30 +31,31 @@ TOO_MANY = "The user attached more than {most} pictures. These are not shown; lo
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attached:
-    """Pictures of one message, by their names, of which some are recorded already."""
+    """Paths of the pictures of one message; `recorded` are those that the model has been shown already."""
 
     message_id: str
     paths: tuple[str, ...]
     recorded: tuple[str, ...] = ()
 
     def without(self, paths: Sequence[str]) -> Attached | None:
-        """The same ones with these recorded as well; None where all are."""
+        """The same pictures with these recorded as well; None if all are recorded."""
         changed = replace(self, recorded=(*self.recorded, *paths))
         return changed if changed.left else None
 
     @property
     def left(self) -> tuple[str, ...]:
-        """Those that are not recorded."""
+        """Paths that are not recorded yet."""
         return tuple(path for path in self.paths if path not in self.recorded)
 
     @property
     def first(self) -> tuple[str, ...]:
-        """Those that are still to be shown: of the message's own first ones, whoever began with them."""
+        """Paths that are still to be shown: only the first `MOST_ATTACHED` of the message count, also after a
+        take-over."""
         shown = self.paths[:MOST_ATTACHED]
         return tuple(path for path in self.left if path in shown)
 
     def too_many(self) -> AttachmentRead | None:
-        """What is said of those beyond the first ones, where there are more."""
+        """The event that lists the pictures beyond the first ones; None if there are none."""
         shown = self.paths[:MOST_ATTACHED]
         further = [path for path in self.left if path not in shown]
         names = "\n".join(f"- {_name(path)}" for path in further)
@@ -63,19 +64,19 @@ class Attached:
 
 
 def attached_to(message: MessageUser) -> Attached | None:
-    """Its pictures, and what may be some as its name tells nothing; each once."""
+    """The message's pictures, each once, and files without an ending, which may be pictures; None if there are none."""
     paths = tuple(path for path in dict.fromkeys(message.attachments) if _may_be_picture(path))
     return Attached(message_id=message.message_id, paths=paths) if paths else None
 
 
 def is_picture(done: Done) -> bool:
-    """Whether what a tool gave is a picture that models are sent."""
+    """Whether the result of a tool is a picture that can be sent to models."""
     return done.success and done.body is not None and done.body_media_type in PICTURE_TYPES
 
 
 def text_of(path: str, done: Done) -> str:
-    """What the model reads with the picture, or instead of it. Of a file whose name tells nothing and that is no
-    picture the message has said all."""
+    """The text for the model, with the picture or in place of it. Empty for a file without an ending that is no
+    picture: the message names it already."""
     if is_picture(done):
         return SHOWN.format(path=_name(path), said=shorten(done.output, MAX_TEXT_CHARACTERS))
     if not _ending(path):
@@ -84,7 +85,7 @@ def text_of(path: str, done: Done) -> str:
 
 
 def notice_of(path: str, done: Done) -> Notice:
-    """What the person reads of one that can't be shown."""
+    """The notice to the person about a picture that can't be shown."""
     params: dict[str, str | int] = {"path": _name(path), "reason": _why_not(done)}
     return Notice(text=NOT_SHOWN_TO_MODEL.format(**params), code="picture_not_shown", params=params)
 

@@ -1,4 +1,4 @@
-"""The last calls of an agent with what came of them, short enough to be compared at every turn."""
+"""The last calls of an agent with their results, short enough to be compared at every turn."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ _MAX_SHOWN = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallMade:
-    """A call with its result. `told` shows it to a model; `digest` is that of the arguments and the result, whole."""
+    """A call with its result. `told` is its text for a model; `digest` is the hash of its whole arguments and
+    result."""
 
     name: str
     told: str
@@ -26,21 +27,21 @@ class CallMade:
 
 
 class LastCalls:
-    """Those since a person last said something: what is asked for again is done again."""
+    """The calls since the person's last message: to repeat a call on request is no repetition."""
 
     def __init__(self) -> None:
         self._made: deque[CallMade] = deque(maxlen=KEPT)
 
     def add(self, called: ToolCalled, result: ToolTurn, body: BodyReference | None) -> None:
-        """After all that were added before. `body` is what stands beside the result."""
+        """Add a call after all earlier ones. `body` is the long result stored beside the event."""
         self._made.append(_summarize_call(called, result, body))
 
     def forget(self) -> None:
-        """Begin anew."""
+        """Drop all calls."""
         self._made.clear()
 
     def all(self) -> list[CallMade]:
-        """The first one first."""
+        """All calls, the oldest first."""
         return [*self._made]
 
 

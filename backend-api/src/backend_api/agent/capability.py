@@ -1,6 +1,7 @@
-"""What the agent does beside asking, calling, recording and deciding to stop: each a value in a file of its own.
+"""Capabilities: whatever the agent does beside the loop of model, tools, log and stop, each a value in a file of its
+own.
 
-A capability keeps nothing: what it must remember is in the log, so that another worker goes on the same way.
+A capability keeps no state: what it must remember is in the log, so that another worker goes on the same way.
 """
 
 from __future__ import annotations
@@ -28,13 +29,12 @@ from backend_api.kit.ids import SessionId, UserId
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
-    """What an agent works with. `options` are those of all layers together, `below` those below the session's, and
-    `preset` is the one among these layers; `tools` are all that it may use, empty while they are asked for, and
-    `tool_set` what it is told of them; `context_window` is that of its model, in tokens, and `count_tokens` counts as
-    that does; `kinds` are those that sub-agents may be of, and `kind` names its own;
-    `loaded` is what each capability, by its name, loaded of the user as the run began; `mcp_tools` are those that its
-    MCP servers offer; `membership` is who it is in
-    the run's team, where it has one."""
+    """The configuration of an agent. `options` are merged from all layers, `below` from those below the session's, and
+    `preset` is one of these layers. `tools` are all that it may call (empty while they are being collected), and
+    `tool_set` is the part that its prompt defines. `context_window` is its model's, in tokens, and `count_tokens`
+    counts as that model does. `kind` is its own kind, and `kinds` are those that sub-agents may have. `loaded` holds,
+    by capability name, what each capability loaded for the user as the run began; `mcp_tools` are the tools of its MCP
+    servers; `membership` is its place in the run's team, if it is in one."""
 
     now: Callable[[], datetime]
     tools: Sequence[ToolSpec] = ()
@@ -52,7 +52,7 @@ class Setup:
     membership: Membership | None = None
 
     def judging(self, chosen: SessionChoices) -> Setup:
-        """As calls are judged now that the session has chosen so."""
+        """The setup by which calls are judged, after the session's latest choices."""
         mode = self.mode if chosen == NOTHING_CHOSEN else self.mode_by(chosen)
         setup = self if mode == self.mode else replace(self, mode=mode)
         if chosen.options is None:
@@ -61,7 +61,7 @@ class Setup:
         return replace(setup, options=replace(self.options, **{name: getattr(now, name) for name in JUDGED_BY}))
 
     def mode_by(self, chosen: SessionChoices) -> AgentMode:
-        """The one that the agent is in now that the session has chosen so."""
+        """The agent's mode after the session's latest choices."""
         if chosen.mode is not None:
             return chosen.mode
         return (self.options if chosen.options is None else self._options_by(chosen.options)).mode
@@ -71,36 +71,36 @@ class Setup:
 
     @property
     def missing_preset(self) -> str | None:
-        """The preset that was chosen and is gone, None where it is there."""
+        """The chosen preset if it no longer exists, else None."""
         chosen = self.options.preset
         return chosen if chosen != self.preset.id else None
 
     @property
     def subagent(self) -> SubagentKind | None:
-        """The kind it is of; None for the main agent."""
+        """The kind of a sub-agent; None for the main agent."""
         return None if self.kind == MAIN else {kind.name: kind for kind in self.kinds}[self.kind]
 
     @property
     def first_tools(self) -> frozenset[str]:
-        """Names and globs of those that it is told from the start beside the usual ones."""
+        """Names and globs of tools that are defined in the prompt from the start, beside the usual ones."""
         of_kind = self.subagent.first if self.subagent is not None else frozenset[str]()
         of_team = self.membership.first_tools if self.membership is not None else frozenset[str]()
         return self.preset.first | of_kind | of_team
 
     @property
     def told_tools(self) -> Sequence[ToolSpec]:
-        """Those that it is told from the start."""
+        """The tools defined in the prompt from the start."""
         return self.tools if self.tool_set is None else self.tool_set.first
 
     @property
     def families(self) -> Sequence[Family]:
-        """Those that its other tools are in."""
+        """The families of the other tools."""
         return () if self.tool_set is None else self.tool_set.families
 
     @property
     def has_sandbox(self) -> bool:
         """Whether one of its tools works on a sandbox."""
-        # A list is one call, where a generator is one for each tool.
+        # A list is one call, but a generator is one for each tool.
         return True in [tool.needs_sandbox for tool in self.tools]
 
     def has_tool(self, name: str) -> bool:
@@ -109,7 +109,7 @@ class Setup:
 
 
 class ToolSource(Protocol):
-    """Where tools come from: asked for each agent, at its opening."""
+    """A source of tools, queried for each agent at its opening."""
 
     async def tools(self, setup: Setup) -> Sequence[Tool]:
         """The tools of an agent with this setup."""
@@ -125,14 +125,14 @@ class Continue:
 
 @dataclass(frozen=True, slots=True)
 class Abort:
-    """The answer is not whole and stays so, which is said."""
+    """The answer is not whole and stays so; the notice is shown."""
 
     notice: Notice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProposedCall:
-    """A call that the model asks for, before anything is done about it. `is_held_back`: its provider wants a person to
+    """A call that the model requests, before anything is done about it. `is_held_back`: its provider wants a person to
     allow it."""
 
     tool: ToolSpec
@@ -161,12 +161,13 @@ class Deny:
 
 @dataclass(frozen=True, slots=True)
 class WaitForOthers:
-    """The next turn may begin once an answer that another agent of the run is at is over, and is judged anew then."""
+    """The next turn waits until another agent of the run has finished its answer, and is then judged anew."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinalTurn:
-    """The next answer is the last one: asked for without tools after this note, and then the run ends so."""
+    """The next answer is the last one: it is requested without tools after this note, and the run ends with
+    `ending`."""
 
     note: ContextNote
     ending: Ending
@@ -174,8 +175,8 @@ class FinalTurn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compact:
-    """Before the next turn the conversation, of about `size` tokens, is to be replaced by a summary of it, which tells
-    most of `focus`. A size of 0 is not known: its provider found it too long."""
+    """The conversation, of about `size` tokens, is to be replaced by a summary before the next turn; the summary covers
+    `focus` most. A size of 0 is unknown: the provider rejected the conversation as too long."""
 
     kind: CompactionKind
     size: int = 0
@@ -184,23 +185,23 @@ class Compact:
 
 DEFER = WaitForOthers()
 Bound = Ending | Compact | FinalTurn | WaitForOthers
-"""What may stand before a turn."""
+"""The outcomes of a brake: each is applied before a turn."""
 Verdict = Allow | Ask | Deny
 ALLOW = Allow()
 
 
 class Judge(Protocol):
-    """What becomes of a call, by what the session chose since the agent's setup was made."""
+    """The verdict on a call, after the choices that the session made since the agent's setup."""
 
     def __call__(self, call: ProposedCall, chosen: SessionChoices = NOTHING_CHOSEN) -> Verdict: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Projection:
-    """What of the history the model is sent. `apply` is pure, and makes the same of a turn until the next opening;
-    `is_due` says that an opening is to leave something out; `limit` writes what it leaves out into one, and `tell` says
-    of that what is recorded beside it. All read the log alone, and never how much time has passed or what another
-    process knows."""
+    """A view of the history for the model. `apply` is pure, and renders a turn the same way until the next opening;
+    `is_due` returns whether a new opening should leave something out; `limit` writes into an opening what it leaves
+    out, and `tell` makes the event recorded beside it. All read the log alone, never the clock or what another process
+    knows."""
 
     apply: Callable[[Conversation], Conversation]
     is_due: Callable[[Conversation], bool] = lambda _: False
@@ -210,13 +211,13 @@ class Projection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capability:
-    """What it `load`s of a user, or `load_of_session`, as a run of theirs begins, and what that has the session's
-    options be where it chooses none (`defaults`); `sections` of the system prompt and `tools`, both frozen at an
-    opening; which of all tools it `offers` the model; `notes` told before an answer; `projections` of the history;
-    what of it is `kept` with a summary, word for word; a `gate` that judges each call; a `brake` that may end the
-    run before a turn, make that the last one, or put it off; a `closing` that may go on with an answer. What it has
-    none of is None. The order of capabilities is that of what they say, and of two tools of one name the first
-    one's counts: one of a module stands behind the one that it names as `after`."""
+    """A part of the agent's behaviour; hooks that it lacks are None. `load` reads something of the user, and
+    `load_of_session` of the session, as a run begins; `defaults` makes of that the options that hold if the session
+    chooses none. `sections` of the system prompt and `tools` are frozen at an opening; `offers` selects the tools that
+    the model is offered. `notes` are added before an answer, `projections` change the view of the history, and `kept`
+    texts follow a summary word for word. `gate` judges each call; `brake` may end the run before a turn, make that turn
+    the last one, or put it off; `closing` may continue an answer. Capabilities run in their order, and the first of two
+    tools of one name counts; one of a module stands behind the capability that it names as `after`."""
 
     name: str
     after: str | None = None
@@ -236,30 +237,30 @@ class Capability:
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """All of an agent's, in their order, for one setup. A capability is asked only for what it has: most have little,
-    and asking all was an eighth of a turn's calls."""
+    """All capabilities of an agent in their order, with its setup. Hooks that are None are skipped: most capabilities
+    have few, and calling all took an eighth of the calls of a turn."""
 
     all: Sequence[Capability]
     setup: Setup
 
     def system_prompt(self) -> str:
-        """The same whenever it is asked for."""
+        """The system prompt: always the same for the same setup."""
         own = [one.sections(self.setup) for one in self.all if one.sections is not None]
         return "\n\n".join([text for texts in own for text in texts])
 
     def judge(self, call: ProposedCall, chosen: SessionChoices = NOTHING_CHOSEN) -> Verdict:
-        """The strictest verdict of all gates, of several alike the first one's; by what the session chose since."""
+        """The strictest verdict of all gates (the first of several alike), after the session's latest choices."""
         setup = self.setup.judging(chosen)
         verdicts = [one.gate(setup, call) for one in self.all if one.gate is not None]
         return next((verdict for kind in (Deny, Ask) for verdict in verdicts if isinstance(verdict, kind)), ALLOW)
 
     def changed_mode(self, conversation: Conversation) -> AgentMode | None:
-        """The mode that the agent is in by now, where that is not the setup's."""
+        """The agent's mode by now, if it is not the setup's."""
         mode = self.setup.mode_by(conversation.chosen)
         return mode if mode != self.setup.mode else None
 
     def notes(self, conversation: Conversation) -> list[ContextNote]:
-        """What the model is to know now, whether it was told or not."""
+        """All notes that hold now, whether the model has read them or not."""
         return [note for one in self.all if one.notes is not None for note in one.notes(self.setup, conversation)]
 
     def is_opening_due(self, conversation: Conversation) -> bool:
@@ -274,30 +275,30 @@ class Capabilities:
         return opened
 
     def told(self, conversation: Conversation, opened: ContextOpened) -> list[ContextCompacted]:
-        """Of what the opening leaves out of the history before it, and the last one did not."""
+        """Events for what this opening leaves out of the history, beyond the last one."""
         tells = (projection.tell(conversation, opened) for one in self.all for projection in one.projections)
         return [told for told in tells if told is not None]
 
     def project(self, conversation: Conversation) -> Conversation:
-        """What the model is sent of it."""
+        """The conversation as it is sent to the model."""
         for one in self.all:
             for projection in one.projections:
                 conversation = projection.apply(conversation)
         return conversation
 
     async def brake(self, conversation: Conversation) -> Bound | None:
-        """What stands before the next turn: its end, one that is the last, or what comes first."""
+        """The first brake that applies to the next turn; None if it may begin."""
         for one in self.all:
             if one.brake is not None and (bound := await one.brake(self.setup, conversation)) is not None:
                 return bound
         return None
 
     def kept(self, conversation: Conversation) -> list[str]:
-        """What stands beside a summary of the conversation, however well that tells it."""
+        """Texts to place after a summary of the conversation, whatever the summary covers."""
         return [text for one in self.all if one.kept is not None for text in one.kept(self.setup, conversation)]
 
     def closing(self, conversation: Conversation, answer: Answer) -> Continue | Abort | None:
-        """What follows a model call that asked for no tool; None where the answer is whole."""
+        """The first answer of the closings after a model call without tool calls; None if the answer is whole."""
         for one in self.all:
             if one.closing is not None and (what := one.closing(conversation, answer)):
                 return what
@@ -305,8 +306,8 @@ class Capabilities:
 
 
 def offered(capabilities: Sequence[Capability], setup: Setup, tools: Sequence[Tool]) -> Sequence[ToolSpec]:
-    """What the model is told of these tools: those that every capability offers. Each is asked once for all of them:
-    asked of each tool it took longer than all else that is made for a run."""
+    """The definitions of these tools that every capability offers. Each capability is called once for all tools: once
+    for each tool it took longer than the whole rest of a run's start."""
     specs: Sequence[ToolSpec] = [tool.spec for tool in tools]
     for one in capabilities:
         if one.offers is not None:

@@ -1,4 +1,4 @@
-"""Models on offer, and how one is chosen."""
+"""Models on offer, and the choice of one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from backend_api.agent.sizes import CountTokens, count_estimated
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResolvedModel:
-    """A model ready to be asked, with what is known of it."""
+    """A model ready to be called, with its properties."""
 
     info: ModelInfo
     chat: ChatModel
@@ -20,12 +20,12 @@ class ResolvedModel:
 
 
 Role = Literal["subagent", "teammate", "compact", "title", "fallback"]
-"""What a deployment may name a model of its own for: sub-agents, teammates, summaries, titles, and what is
-asked where a model fails."""
+"""Roles for which a deployment may name a model of its own: sub-agents, teammates, summaries, titles, and the fallback
+for a model that fails."""
 
 
 ProviderName = Literal["openai", "anthropic"]
-"""Of those that are asked with a key; each server that speaks as OpenAI does is asked as `openai`."""
+"""Providers that need a key; each server that speaks OpenAI's protocol counts as `openai`."""
 
 
 class ModelCatalogue(Protocol):
@@ -36,7 +36,7 @@ class ModelCatalogue(Protocol):
         ...
 
     def default(self) -> ModelInfo:
-        """The model used where a session chose none."""
+        """The model used if a session chose none."""
         ...
 
     def choose(self, model_id: str | None) -> ResolvedModel:
@@ -44,5 +44,5 @@ class ModelCatalogue(Protocol):
         ...
 
     def role(self, role: Role) -> ResolvedModel | None:
-        """The model the deployment names for this; None where it names none."""
+        """The model that the deployment names for this role; None if it names none."""
         ...

@@ -1,4 +1,4 @@
-"""Calls that are actions of one: each only starts once the one before it succeeded."""
+"""Calls that are steps of one action: each only starts once the one before it succeeded."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ NOT_REACHED = "Nothing was run: what was to be done before it was not done."
 
 @dataclass(frozen=True, slots=True)
 class ChainedCalls:
-    """What is known of those before, while the calls of a turn run: ids of those that `failed`."""
+    """The ids of calls that `failed`, while the calls of a turn run."""
 
     failed: set[str] = field(default_factory=set[str])
 
     @classmethod
     def of(cls, calls: Sequence[PendingCall], conversation: Conversation) -> ChainedCalls:
-        """As these begin: of what ended before, the conversation says how."""
+        """The state as these calls begin: calls that ended earlier are found in the conversation."""
         if not any([call.called.after for call in calls]):  # noqa: C419 -- one call, where a generator is one for each
             return cls()
         is_open = {call.called.call_id for call in calls}

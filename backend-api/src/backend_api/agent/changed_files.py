@@ -1,4 +1,4 @@
-"""Which files a run changed. The paths are a sandbox's words: as many and as long as it likes."""
+"""Files that a run changed. The paths come from a sandbox: they may be of any number and length."""
 
 from __future__ import annotations
 
@@ -6,19 +6,18 @@ from backend_api.agent.events import FilesChanged
 from backend_api.agent.tool import Done
 
 MAX_FILES = 1_000
-"""Of a run; further ones are told of only by their `files.changed`."""
+"""The most files of a run in its end; further ones only appear in their `files.changed`."""
 
 
 def changed_by(outcome: Done) -> FilesChanged | None:
-    """What is told of the files that a call changed; None where it changed none."""
+    """The event for the files that a call changed; None if it changed none."""
     if not outcome.changed_paths:
         return None
     return FilesChanged(paths=outcome.changed_paths, origin="agent", removed=outcome.removed_paths)
 
 
 def add_changed(files: list[str], changed: FilesChanged) -> None:
-    """Add those that are new, in their order and up to the bound, and take away those that are gone, also with a
-    folder."""
+    """Add new paths in their order and up to the bound, and remove deleted ones, with all below a deleted folder."""
     gone = frozenset(changed.removed)
     if gone:
         folders = tuple(f"{path}/" for path in gone)

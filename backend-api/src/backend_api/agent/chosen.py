@@ -1,5 +1,4 @@
-"""What a session chose by now, as its recorded stream tells it: a run goes on for hours, and what protects acts at
-once."""
+"""The session's latest choices, read from its log: a run may take hours, and a choice that protects holds at once."""
 
 from __future__ import annotations
 
@@ -12,13 +11,13 @@ from backend_api.agent.options import AgentMode
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionChoices:
-    """The session's mode, and its options as they are stored. None: nothing was said of it, and what the run began
-    with holds."""
+    """The session's mode, and its options as they are stored. None means that nothing was changed, and that the values
+    of the run's start hold."""
 
     mode: AgentMode | None = None
     options: Mapping[str, Any] | None = None
     driver: str | None = None
-    """Who controls the computer by now; no call starts meanwhile."""
+    """The person who controls the computer by now; no call starts meanwhile."""
 
 
 NOTHING_CHOSEN = SessionChoices()

@@ -1,4 +1,4 @@
-"""Replaces what was said so far by a summary, once there is one."""
+"""Replaces the conversation so far by a summary."""
 
 from __future__ import annotations
 
@@ -21,26 +21,27 @@ from backend_api.agent.usage import add_usage
 
 logger = logging.getLogger(__name__)
 WriteTranscript = Callable[[], Awaitable[str | None]]
-"""Writes the whole history into the session's workspace; its path there, None where there is no workspace."""
+"""Writes the whole history into the session's workspace, and returns its path there, or None without a workspace."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compactor:
-    """Keeps nothing: a worker that takes the run over in the middle of a summary asks for it anew."""
+    """It keeps no state: a worker that takes the run over during a summary requests it anew."""
 
     model: ResolvedModel
     instead: ResolvedModel | None
-    """The agent's own, asked where the other one fails at something that it would not; None where they are one."""
+    """The agent's own model, used if the one for summaries fails in a way that this one would not; None if both are the
+    same."""
     journal: Journal
     write_transcript: WriteTranscript
     count_tokens: CountTokens = count_estimated
-    """As the agent's model reads them, which need not be the one that sums up."""
+    """Counts tokens as the agent's model does, which may not be the one that writes summaries."""
 
     async def compact(
         self, request: ModelRequest, conversation: Conversation, wanted: Compact, kept: Sequence[str] = ()
     ) -> bool:
-        """Whether there is a summary now, with what is `kept` after it. `request` is what the agent's model would be
-        asked next. What the summary cost is counted in any case; without one nothing changes but that this is told."""
+        """Summarise, and return whether there is a summary now, followed by `kept`. `request` is the next request to
+        the agent's model. The cost is counted in any case; a failure changes nothing, but a notice is recorded."""
         transcript = await self.write_transcript()
         notices: list[Notice] = []
         try:
@@ -55,7 +56,7 @@ class Compactor:
         return isinstance(outcome, ContextCompacted)
 
     async def _summary(self, request: ModelRequest, focus: str | None, notices: list[Notice]) -> str:
-        """Raises `SummaryError`, of the first of the two where both fail."""
+        """The text of the summary. Raises the first model's `SummaryError` if both models fail."""
         try:
             return await self._summarize(self.model, request, focus)
         except SummaryError as error:
@@ -86,7 +87,7 @@ class Compactor:
         closed = await self.count_tokens(texts_of(conversation.turns[: conversation.closed_turns]))
         kept = await self.count_tokens(texts_of(conversation.turns[conversation.closed_turns :]))
         size = wanted.size or closed + kept
-        # A size that is less than its turns was counted by another measure, and so is what was saved of it.
+        # A size below that of its turns was counted by another tokenizer, so the saved tokens are scaled to it.
         scale = min(size / max(closed + kept, 1), 1)
         saved = floor((closed - await self.count_tokens([summary])) * scale)
         return ContextCompacted(
@@ -101,5 +102,6 @@ class Compactor:
 
 
 def _fails_again(fault: ModelError) -> bool:
-    """Whether the agent's own model would fail at the same request: what is too long for another is not so for it."""
+    """Whether the agent's own model would fail at the same request; a request too long for another model may fit its
+    window."""
     return fault.is_of_request and not isinstance(fault, ModelContextError)

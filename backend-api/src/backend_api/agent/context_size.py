@@ -1,4 +1,4 @@
-"""How many tokens the next call of an agent's model reads that its provider did not count at the last one."""
+"""An estimate of the tokens in the next model call that the provider did not count at the last one."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from backend_api.agent.sizes import PICTURE_TOKENS, most_tokens, texts_of
 
 
 async def uncounted_tokens(setup: Setup, conversation: Conversation) -> int:
-    """About as many: what came since the last call, or, where nothing of that is known, all of the conversation with
-    what stands before it."""
+    """An estimate: of what came since the last call, or, if no count is known, of the whole conversation and its
+    prompt."""
     return _beside_texts(conversation) + await setup.count_tokens(_texts(setup, conversation))
 
 
 def most_uncounted_tokens(setup: Setup, conversation: Conversation) -> int:
-    """No more than so many, whatever their vocabulary: nothing is counted for it."""
+    """An upper bound for any vocabulary, found without counting."""
     return _beside_texts(conversation) + sum(map(most_tokens, _texts(setup, conversation)))
 
 
@@ -29,7 +29,7 @@ def _texts(setup: Setup, conversation: Conversation) -> Iterator[str]:
 
 
 def _beside_texts(conversation: Conversation) -> int:
-    """Of pictures, and of the system prompt, of which only the size is at hand."""
+    """Tokens of pictures, and of the system prompt, of which only the size is at hand."""
     opened, begin, tokens = conversation.opened, conversation.uncounted_from, 0
     if opened is not None and opened.vision:
         shown = sum(index >= begin for index in conversation.pictures[-MOST_PICTURES:])

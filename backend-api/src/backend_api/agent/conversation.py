@@ -1,4 +1,4 @@
-"""One agent's conversation as its model reads it next: what a thread comes to."""
+"""One agent's conversation as its model reads it next, made from its thread."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from backend_api.agent.tasks import TaskEdit
 from backend_api.agent.tool_families import LOAD_TOOL
 
 LONG_RESULT = 100
-"""Characters: of what is no longer nothing is gained by leaving it out."""
+"""Characters up to which a result stays whole, as leaving it out gains nothing."""
 MARKER = "[Previous: used {tool}]"
 
 
 class ResultAt(NamedTuple):
-    """Where the result of a call stands among the turns, and about how many tokens all long ones up to it have: summed
-    up as they come, as looking at each of them before every turn would take longer the longer the conversation is."""
+    """The index of a tool result among the turns, and an estimate of the tokens of all long results up to it: a running
+    sum, as adding them up before every turn would take longer the longer the conversation is."""
 
     turn: int
     long_tokens: int
@@ -33,21 +33,20 @@ class ResultAt(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conversation:
-    """What the model reads next. `seen_seq` is the last user message in it, `next_turn` the number of the run's next
-    model call, `is_answered` whether the run's last step already is a whole answer to all of it, `usage` what the run
-    used so far and `worked` how long workers had it up to `last_at`, `turns_of_others` how many model calls its other
-    agents began and `others_at_work` how many of those are not over, `continuations` how often it went on with an
-    answer. `opened` is what stands before it, `opened_at` the number of turns there were then, and `notes` what the
-    model was told last of each kind. `pictures` are the indices of the turns that have some, `results` where those of
-    tools stand, `lasting` how many of the first turns will be sent unchanged whatever is left out next, and
-    `chosen` is what the session chose by now. `context_tokens` are those that the last model call read and wrote, 0
-    where that is not known, `last_calls` the last ones of tools since a person said something. The first
-    `closed_turns` stand for all up to the event `through_seq`, and are what a summary replaces; it `is_compacted`
-    until the next opening, and `is_just_compacted` until the next answer. `todos` is the agent's own working list,
-    `tasks` are the session's, `background` the commands that run in the background, `instructions` those of folders
-    it came to work in, by the paths of their files, `skills_read` the names of skills it has read, and `loaded` the
-    families of tools that were loaded, each with what was looked for in it. `rendered` is what was made of its turns to
-    be sent. `attached` are the pictures of messages it has not read, which nobody has looked at yet."""
+    """Everything the model reads next. `seen_seq` is the number of the last user message in it, `next_turn` that of the
+    run's next model call; `is_answered` is whether the run's last step is already a whole answer to all of it. `usage`
+    is the run's so far, and `worked` how long workers held it up to `last_at`. `turns_of_others` counts the model calls
+    that its other agents began, `others_at_work` those of them under way, and `continuations` the continued answers.
+    `opened` is the current opening, `opened_at` the number of turns at that time, and `notes` the last note of each
+    kind. `pictures` are the indices of turns with pictures, `results` the places of tool results, `lasting` how many of
+    the first turns will be sent unchanged whatever is left out next, and `chosen` the session's latest choices.
+    `context_tokens` are those that the last model call read and wrote (0 if not known), `last_calls` the last tool
+    calls since the person's last message. The first `closed_turns` stand for all events up to `through_seq`, and are
+    what a summary replaces; it `is_compacted` until the next opening, and `is_just_compacted` until the next answer.
+    `todos` is the agent's own list, `tasks` are the session's, `background` the running background commands,
+    `instructions` those of folders in which it worked, by the paths of their files, `skills_read` the names of skills
+    it has read, and `loaded` the loaded families of tools, each with its search words. `rendered` caches how its turns
+    are sent. `attached` are the pictures of messages that nobody has looked at yet."""
 
     turns: list[Turn]
     seen_seq: int
@@ -87,7 +86,7 @@ class Conversation:
 
     @property
     def unread_from(self) -> int:
-        """The first of its turns that came since the model last said something, which it has not read yet."""
+        """The index of the first turn that came after the model's last answer, so that it has not read it yet."""
         for at in reversed(range(len(self.turns))):
             if isinstance(self.turns[at], AssistantTurn):
                 return at + 1
@@ -95,26 +94,27 @@ class Conversation:
 
     @property
     def uncounted_from(self) -> int:
-        """The first of its turns that are not among the `context_tokens`."""
+        """The index of the first turn that `context_tokens` does not count."""
         return self.unread_from if self.context_tokens else 0
 
     def worked_until(self, now: datetime) -> timedelta:
-        """How long workers had the run, one of them until now."""
+        """The time that workers held the run, the current one until now."""
         return self.worked + (now - self.last_at if self.last_at is not None else timedelta())
 
     def shown_pictures(self) -> list[Picture]:
-        """Those of its turns that have some."""
+        """The pictures of its turns."""
         turns = [self.turns[index] for index in self.pictures]
         return [picture for turn in turns if isinstance(turn, ToolTurn | NoteTurn) for picture in turn.pictures]
 
     def reopened(self, opened: ContextOpened) -> Conversation:
-        """As it is sent after another opening."""
+        """The conversation as it is sent after another opening."""
         turns = left_at_opening(self.turns, self.results[: opened.replaced])
         return replace(self, turns=turns, opened=opened, opened_at=len(self.turns))
 
 
 def results_at(turns: Iterable[Turn], begin: int, before: Sequence[ResultAt]) -> list[ResultAt]:
-    """Which of these turns, the first of which has the index `begin`, are results, after those `before` them."""
+    """The places of tool results among these turns, the first of which has the index `begin`; `before` are the earlier
+    ones."""
     tokens = before[-1].long_tokens if before else 0
     found: list[ResultAt] = []
     for index, turn in enumerate(turns, begin):
@@ -125,8 +125,8 @@ def results_at(turns: Iterable[Turn], begin: int, before: Sequence[ResultAt]) ->
 
 
 def left_at_opening(turns: Iterable[Turn], replaced: Sequence[ResultAt]) -> list[Turn]:
-    """What is left of what was said before an opening: no thinking, and a line in place of each long one of the results
-    that it has `replaced`. Done once, as it would otherwise be done anew before every turn."""
+    """The turns that an opening keeps: without thinking, and with one line in place of each long result that it has
+    `replaced`. This is done once, as it would otherwise be repeated before every turn."""
     left = without_thinking(turns)
     for index, _ in replaced:
         turn = left[index]
@@ -136,11 +136,11 @@ def left_at_opening(turns: Iterable[Turn], replaced: Sequence[ResultAt]) -> list
 
 
 def without_thinking(turns: Iterable[Turn]) -> list[Turn]:
-    """Providers bind thinking to every byte before it, and at an opening those change. A turn without any stays the
-    same one, with what was made of it once."""
+    """Remove thinking, as providers bind it to every byte before it, which an opening changes. A turn without thinking
+    stays the same object, with its cached form."""
     return [replace(turn, thinking=()) if isinstance(turn, AssistantTurn) and turn.thinking else turn for turn in turns]
 
 
 def _is_long(result: ToolTurn) -> bool:
-    # Of tools that were loaded the model reads what they take for as long as it may call them.
+    # Definitions of loaded tools stay, as the model may call those tools at any time.
     return len(result.output) > LONG_RESULT and result.name != LOAD_TOOL

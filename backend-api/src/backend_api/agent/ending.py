@@ -1,4 +1,4 @@
-"""How a run ends."""
+"""The end of a run."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _CUT = "Stopped before it ended. Part of it may have happened."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ending:
-    """How the loop ended. `code` is the stable code of an error event, None where nothing went wrong; `said` is what
-    is stored together with the end."""
+    """The end of the loop. `code` is the stable code of an error event, None if nothing went wrong; `said` are events
+    stored together with the end."""
 
     status: RunEnd
     reason: str | None = None
@@ -28,9 +28,9 @@ class Ending:
 
 
 def cut_by_stop(run_id: str, events: Iterable[Event], so_far: Sequence[Recorded]) -> list[Recorded]:
-    """What is recorded of a run which is stopped while nobody has it: `so_far`, then the results of the other calls
-    that are open, the end of each agent right after the call it works on, and that of each teammate. `events` are
-    those of the run's calls and agents. A call ends after those of the agent that works on it."""
+    """The events that close a run which is stopped while no worker holds it: `so_far`, then the results of the other
+    open calls, the end of each sub-agent right after the call it works on, and of each teammate. `events` are those of
+    the run's calls and agents. The calls of a sub-agent end before the call that it works on."""
     progress, agents, team = RunProgress(run_id), OpenAgents(), Team()
     for event in events:
         progress.apply(event)

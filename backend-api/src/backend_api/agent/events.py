@@ -1,11 +1,10 @@
-"""The closed union of everything a session says, in order: one ordered stream per session.
+"""The closed union of all events of a session: one ordered stream per session.
 
-`VOCABULARY_VERSION` grows when a type or a field is added; none is ever renamed or removed. While gateways are
-replaced one by one, an older process meets types of a newer vocabulary (`NewerEvent`). Stored events carry the
-session's next `seq`; live-only ones (`LIVE_TYPES`) have `seq` None and are contained in a stored event that follows,
-or over by then. Envelope fields (`seq`, `at`, `session_id`, `run_id`) stand in `Event`, the rest in the payload. All
-are in this one file, as it is the catalogue of what is on the wire: the union at its end and the version above it
-change together.
+`VOCABULARY_VERSION` grows when a type or a field is added; none is ever renamed or removed. While gateways are replaced
+one by one, an older process meets types of a newer vocabulary (`NewerEvent`). Stored events carry the session's next
+`seq`; live-only ones (`LIVE_TYPES`) have `seq` None and are contained in a stored event that follows, or over by then.
+Envelope fields (`seq`, `at`, `session_id`, `run_id`) stand in `Event`, the rest in the payload. All are in this one
+file, as it is the catalogue of what is on the wire: the union at its end and the version above it change together.
 """
 
 from __future__ import annotations
@@ -19,19 +18,19 @@ from backend_api.agent.options import AgentMode, ThinkingLevel
 
 VOCABULARY_VERSION = 30
 MAX_PREVIEW_CHARACTERS = 2_000
-"""Of a call's output, or of what an agent said last, in the event itself."""
+"""The most characters of a call's output, or of an agent's last answer, that the event itself holds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """Tokens of a run or a call, and what they cost; `by_model` maps a model to the same first five counts, and `costs`
-    to its `cost` and `known_cost`.
+    """Tokens of a run or a call, and their cost; `by_model` maps a model to the same first five counts, and `costs` to
+    its `cost` and `known_cost`.
 
-    `input` is all that was sent: of it `cached` was read from the provider's cache, and `cache_write` written to it.
-    `cost` is in US dollars and is that of all calls: None as soon as one of them has no known price, or where nothing
-    was asked. `known_cost` is that of the calls whose price is known, and so the least it can have been. `new` is what
-    was new to a conversation: what a call read beyond what the one before it had read and written, and what it wrote
-    itself."""
+    `input` is everything that was sent: `cached` of it was read from the provider's cache, and `cache_write` written to
+    it. `cost` is in US dollars, of all calls: None as soon as one of them has no known price, or if there was no call.
+    `known_cost` is the cost of the calls with a known price, and so a lower bound. `new` are tokens that were new to a
+    conversation: what a call read beyond what the one before it had read and written, and what it wrote itself.
+    """
 
     input: int = 0
     cached: int = 0
@@ -51,7 +50,7 @@ NO_USAGE = Usage()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentEvent:
-    """What one agent says or does; `agent_id` is None for the main one, and then it stands in no log and on no wire."""
+    """An event of one agent; `agent_id` is None for the main one, and is then left out of log and wire."""
 
     agent_id: str | None = None
 
@@ -61,7 +60,7 @@ RunCause = Literal["message", "answer", "resume", "compact", "background", "sche
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunQueued:
-    """`cause` is what it begins or goes on for; `message_id` is None where that is no message."""
+    """`cause` is why it begins or goes on; `message_id` is None if the cause is no message."""
 
     type: Literal["run.queued"] = "run.queued"
     run_id: str
@@ -71,8 +70,8 @@ class RunQueued:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunStarted:
-    """`model` is the one that the session chose, else the deployment's default, as it is known before the run is
-    looked at; what is asked, which may be a preset's or the fallback, stands in `context.opened`."""
+    """`model` is the one that the session chose, else the deployment's default, as known before the run is set up; the
+    model that is called, which may be a preset's or the fallback, stands in `context.opened`."""
 
     type: Literal["run.started"] = "run.started"
     run_id: str
@@ -98,7 +97,7 @@ class RunFinished:
 
     @property
     def is_by_itself(self) -> bool:
-        """Whether the agent had said all it was to say, and not a limit ended it."""
+        """Whether the agent ended the run itself, and not a limit."""
         return self.status == "completed" and self.reason is None
 
 
@@ -113,8 +112,8 @@ class MessageUser:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScheduleFired:
-    """The user's message that follows is sent by a schedule. `due_at` is None where the user had it run; `missed` are
-    the times, from `missed_from` to `missed_to`, at which none was sent, up to a thousand."""
+    """The user's message that follows is sent by a schedule. `due_at` is None if the user started it; `missed` is the
+    number of times, from `missed_from` to `missed_to`, at which none was sent, up to a thousand."""
 
     type: Literal["schedule.fired"] = "schedule.fired"
     schedule_id: str
@@ -138,8 +137,8 @@ class MessageDelta:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Continuation:
-    """A model call that ended before its answer did: `at` so many code points of the text the next call began, after
-    this `note`."""
+    """A model call that ended before its answer did: the next call began at code point `at` of the text, after this
+    `note`."""
 
     at: int
     note: str
@@ -176,8 +175,8 @@ AgentTextKind = Literal["text", "thinking"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentDelta(AgentEvent):
-    """A piece of what a sub-agent or a teammate writes: of its answer, or of its thinking. It is no `message.delta`, so
-    that who knows of the main agent alone never takes it for that one's."""
+    """A piece of the answer or the thinking of a sub-agent or a teammate. It is no `message.delta`, so that a client
+    that only knows the main agent never shows it as that agent's text."""
 
     type: Literal["agent.delta"] = "agent.delta"
     message_id: str
@@ -188,9 +187,9 @@ class AgentDelta(AgentEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThinkingCompleted(AgentEvent):
-    """`signature` and `opaque` go back to the provider unchanged, and are not shown; `offset` is the number of code
-    points of the answer's text before it, and `continued` the number of continuations; `seen_seq` is the last message
-    the model had read. `duration_ms` is the time from its first piece to its end, and null for one that was cut."""
+    """`signature` and `opaque` are sent back to the provider unchanged, and are not shown; `offset` is the number of
+    code points of the answer's text before it, and `continued` the number of continuations; `seen_seq` is the last
+    message the model had read. `duration_ms` is the time from its first piece to its end, null if it was cut."""
 
     type: Literal["thinking.completed"] = "thinking.completed"
     message_id: str
@@ -207,7 +206,7 @@ class ThinkingCompleted(AgentEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SafetyCheck:
-    """Why a model's provider holds a call back until a person allows it, in the provider's words."""
+    """The provider's reason for holding a call back until a person allows it, in the provider's words."""
 
     code: str
     message: str
@@ -216,9 +215,10 @@ class SafetyCheck:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCalled(AgentEvent):
     """Recorded before the call starts. One that `asks` starts with `tool.started`, and only if it is approved; one with
-    `safety_checks` always does. `opaque` is what a provider had for the call, in JSON, and goes back to it; it is not
-    shown. `after` is the call whose next action it is: it only starts once that succeeded. `via` is the tool through
-    which the model called this one, and `said` the arguments of that where they are more than name and arguments."""
+    `safety_checks` always asks. `opaque` is the provider's own data for the call, in JSON, and is sent back to it; it
+    is not shown. `after` is the call whose action it continues: it only starts once that one succeeded. `via` is the
+    tool through which the model called this one, and `said` that tool's arguments if they are more than name and
+    arguments."""
 
     type: Literal["tool.called"] = "tool.called"
     call_id: str
@@ -266,8 +266,8 @@ class BodyPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BodyReference:
-    """Where the whole of something long stands: `GET /api/sessions/{id}/events/{seq}/body`; `size` in bytes. Two of
-    one `digest` are the same; it is empty where none was made. A body of several things, such as the pictures of one
+    """A reference to a long content, served by `GET /api/sessions/{id}/events/{seq}/body`; `size` in bytes. Equal
+    `digest`s mean equal contents; it is empty if none was made. A body of several things, such as the pictures of one
     call, has `parts`."""
 
     size: int
@@ -278,9 +278,9 @@ class BodyReference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolFinished(AgentEvent):
-    """`preview` is at most 2,000 characters; `display` is one of the contract's typed views; `cancelled` says that a
-    stop or a new message cut the call; `has_begun` is false where that, or a person who denied it, came before anything
-    of it ran."""
+    """`preview` is at most 2,000 characters; `display` is one of the contract's typed views; `cancelled` means that a
+    stop or a new message cut the call; `has_begun` is false if that, or a person's denial, came before anything of it
+    ran."""
 
     type: Literal["tool.finished"] = "tool.finished"
     call_id: str
@@ -321,7 +321,7 @@ ResolvedBy = Literal["user", "timeout", "message", "stop"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionAnswered:
-    """Told once a question. `answers` by the questions' ids, None where nobody gave any."""
+    """Recorded once for each question. `answers` by the questions' ids, None if nobody answered."""
 
     type: Literal["question.answered"] = "question.answered"
     question_id: str
@@ -389,7 +389,7 @@ PlanVerdict = Literal["approve", "reject"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanDecided:
-    """Told once a plan. An approved one ends plan mode."""
+    """Recorded once for each plan. An approved one ends plan mode."""
 
     type: Literal["plan.decided"] = "plan.decided"
     plan_id: str
@@ -403,7 +403,7 @@ StepStatus = Literal["pending", "in_progress", "done", "skipped"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanStep:
-    """A step of the agent's work; `result` is one line, empty where there is none."""
+    """A step of the agent's work; `result` is one line, empty if there is none."""
 
     title: str
     status: StepStatus
@@ -412,7 +412,7 @@ class PlanStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanUpdated:
-    """What the agent is about to do and did, whole; no steps where it has no plan any more."""
+    """The steps of the agent's plan, whole; empty if it no longer has a plan."""
 
     type: Literal["plan.updated"] = "plan.updated"
     steps: list[PlanStep]
@@ -423,7 +423,7 @@ TodoStatus = Literal["pending", "in_progress", "completed"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Todo:
-    """One thing an agent has to do; `active_form` is how it says so while it is at it, empty where it did not say."""
+    """One item of an agent's to-do list; `active_form` is its text while it is in progress, empty if there is none."""
 
     content: str
     status: TodoStatus
@@ -444,8 +444,8 @@ TaskPriority = Literal["low", "normal", "high"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """A part of the session's work. `blocked_by` are the ids of those that must be completed first, `blocks` the other
-    way round; `owner` is who works on it, empty where nobody said so."""
+    """A part of the session's work. `blocked_by` are the ids of tasks that must be completed first, `blocks` is the
+    inverse; `owner` is who works on it, empty if unassigned."""
 
     id: str
     subject: str
@@ -461,9 +461,9 @@ class Task:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TasksUpdated:
-    """The tasks of the session, whole: its agents and the person share them. Of two, the one of the higher `version` is
-    the newer one, whichever was stored first; `last_id` is the highest number that was given, also to one that is
-    deleted. `by` is who changed them, and `edits` counts the changes of the person that are in them."""
+    """The tasks of the session, whole: its agents and the person share them. Of two events, the one with the higher
+    `version` is the newer one, whichever was stored first; `last_id` is the highest number given so far, deleted tasks
+    included. `by` is who changed them, and `edits` counts the person's changes so far."""
 
     type: Literal["tasks.updated"] = "tasks.updated"
     version: int
@@ -475,7 +475,7 @@ class TasksUpdated:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstructionsFound(AgentEvent):
-    """How work in a folder and below it is to be done, as the file at `path` says: the agent came to work there, or the
+    """Instructions for work in a folder and below it, from the file at `path`: the agent came to work there, or the
     file was changed since."""
 
     type: Literal["instructions.found"] = "instructions.found"
@@ -485,9 +485,9 @@ class InstructionsFound(AgentEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttachmentRead:
-    """What the model is shown of files at `paths` that are attached to a message, before it first reads that: the
-    picture is the body, and `text` says what it is, or why there is none; without a text nothing is said of it.
-    `call_id` is that of the tool's call that read it, which is recorded nowhere else."""
+    """Attached files at `paths` as the model is shown them, before it first reads their message: the picture is the
+    body, and `text` describes it, or why there is none; without a text the model reads nothing of it. `call_id` is the
+    call of the tool that read it, which has no event of its own."""
 
     type: Literal["attachment.read"] = "attachment.read"
     message_id: str
@@ -499,9 +499,9 @@ class AttachmentRead:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class McpUpdated:
-    """What is known by now of an MCP server, of all agents of the session. `tools` are the names of those that are
-    offered, which stand whole in the body, a JSON list; what is offered stays so until the next of these of the server
-    in a later run. `config` names how the server was configured. `changed`: it lists others by now."""
+    """The state of an MCP server, for all agents of the session. `tools` are the names of the tools on offer, whose
+    definitions are the body, a JSON list; they stay on offer until the server's next event of this type in a later run.
+    `config` identifies the server's configuration. `changed`: the server lists other tools by now."""
 
     type: Literal["mcp.updated"] = "mcp.updated"
     server: str
@@ -514,7 +514,7 @@ class McpUpdated:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilesChanged:
-    """`removed` are those of the `paths` at which nothing is any more."""
+    """`removed` are those of the `paths` that no longer exist."""
 
     type: Literal["files.changed"] = "files.changed"
     paths: list[str]
@@ -532,8 +532,8 @@ class ContextUsage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRetry:
-    """An attempt to ask a model for the main agent's answer, or for a summary of its conversation, failed by a fault of
-    this `code`; it is asked again in `wait_s` seconds, which is attempt number `attempt` of at most `most`."""
+    """A model call for the main agent's answer, or for a summary of its conversation, failed with the error `code`; it
+    is repeated in `wait_s` seconds, as attempt number `attempt` of at most `most`."""
 
     type: Literal["llm.retry"] = "llm.retry"
     code: str
@@ -544,7 +544,7 @@ class ModelRetry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContentReference:
-    """A text by its SHA-256 (hexadecimal) and its size in bytes of UTF-8."""
+    """A reference to a text: its SHA-256 (hexadecimal) and its size in bytes of UTF-8."""
 
     digest: str
     size: int
@@ -555,12 +555,12 @@ OpeningCause = Literal["started", "model", "thinking", "tools", "prompt", "histo
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextOpened(AgentEvent):
-    """From here on the model is sent this system prompt and these tools, byte for byte, until the next of these. Both
-    stand whole in the body, a JSON object with `system` and `tools`. `epoch` counts them from 1; `cause` says what
-    changed first, of preset, model, thinking, mode, tools and prompt, or that less of the history is sent. `thinking`
-    is what the model is asked for, None where it does as it does by itself; `vision` whether it is sent pictures, None
-    where it was not even told of them; `pictures` of how many results before it pictures are still sent, the last ones,
-    and `replaced` how many of the results before it, the first ones, the model reads one line of where they are
+    """The system prompt and tools that the model is sent from here on, byte for byte, until the next opening. Both
+    stand whole in the body, a JSON object with `system` and `tools`. `epoch` counts openings from 1; `cause` is the
+    first that changed of preset, model, thinking, mode, tools and prompt, or that less of the history is sent.
+    `thinking` is the level requested from the model, None for its own default; `vision` is whether it is sent pictures,
+    None if they are not even mentioned to it; `pictures` is the number of last results before the opening whose
+    pictures are still sent, and `replaced` the number of first results that are sent as one line each if they are
     long."""
 
     type: Literal["context.opened"] = "context.opened"
@@ -576,40 +576,40 @@ class ContextOpened(AgentEvent):
     replaced: int = 0
     mode: AgentMode = "normal"
     preset: str | None = None
-    """None in what an earlier version recorded."""
+    """This is None in events of an earlier version."""
     missing_preset: str | None = None
-    """The one that the session chose instead, where that is gone."""
+    """The preset that the session chose and that no longer exists."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextNote(AgentEvent):
-    """What the model is told beside what people and tools say, right before its next answer. The last one of a `kind`
-    is what it knows."""
+    """A note to the model, right before its next answer, beside messages and tool results. The last note of a `kind` is
+    the one that holds."""
 
     type: Literal["context.note"] = "context.note"
     kind: Literal["day", "resume", "turns", "repetition", "instructions", "memories", "tools", "tasks", "branched"]
     text: str
     about: str = ""
-    """What of several of a kind it tells of, such as a file's path: each of them is known by itself."""
+    """The subject of the note, such as a file's path, if a kind has several: each subject has its own last note."""
 
     @property
     def key(self) -> str:
-        """What it takes the place of, once told."""
+        """The key of the note: a later note replaces an earlier one with the same key."""
         return f"{self.kind} {self.about}" if self.about else self.kind
 
 
 NOTES_OF_A_RUN = ("turns", "repetition")
-"""Kinds of which the next run knows nothing."""
+"""Kinds of notes that end with their run."""
 
 
 CompactionKind = Literal["auto", "manual"]
-"""What has a summary written."""
+"""The reason why a summary is written."""
 MAX_FOCUS_CHARACTERS = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactionWanted(AgentEvent):
-    """The conversation is to be summed up before the next answer, and `focus` told most of."""
+    """The conversation is to be summarised before the next answer, with most detail on `focus`."""
 
     type: Literal["context.compaction_wanted"] = "context.compaction_wanted"
     focus: str | None = None
@@ -617,10 +617,10 @@ class CompactionWanted(AgentEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextCompacted(AgentEvent):
-    """The model reads the `summary` from here on instead of all up to the event `through_seq`, which the log keeps, as
-    does the file `transcript` in the workspace, where there is one. `before` and `after` are about as many tokens as a
-    call reads; `focus` is what the person asked to be kept most of. Of the kind `micro` there is no summary: the model
-    reads one line each in place of the tools' long results up to `through_seq`, as the opening before it says."""
+    """The model reads the `summary` from here on in place of all events up to `through_seq`. The log keeps them, as
+    does the file `transcript` in the workspace, if there is one. `before` and `after` are estimates of the tokens in a
+    model call; `focus` is what the person wanted kept most. The kind `micro` has no summary: long tool results up to
+    `through_seq` are sent as one line each, as the opening before it records."""
 
     type: Literal["context.compacted"] = "context.compacted"
     kind: CompactionKind | Literal["micro"]
@@ -634,8 +634,8 @@ class ContextCompacted(AgentEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubagentDefinition:
-    """What the kind of an agent was as it began, where that is not built in: it goes on so, whatever becomes of that.
-    `tools` are names and globs, null all."""
+    """The definition of a kind of agent that is not built in, as it was when the agent began: the agent keeps it,
+    whatever changes later. `tools` are names and globs; null means all."""
 
     prompt: str
     tools: list[str] | None = None
@@ -644,8 +644,8 @@ class SubagentDefinition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubagentStarted:
-    """An agent of its own works on a call's `task`: the first event of its thread. What follows of it carries this id
-    as `agent_id`, until the call has its result. `kind` is a name: built in, or with its `definition`."""
+    """A sub-agent works on a call's `task`: the first event of its thread. Its further events carry this id as
+    `agent_id`, until the call has its result. `kind` is a name: built in, or with its `definition`."""
 
     type: Literal["subagent.started"] = "subagent.started"
     subagent_id: str
@@ -657,7 +657,7 @@ class SubagentStarted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubagentFinished:
-    """Told with the result of the call. `summary` is what the agent said last, at most 2,000 characters of it."""
+    """Recorded with the result of the call. `summary` is the agent's last answer, at most 2,000 characters of it."""
 
     type: Literal["subagent.finished"] = "subagent.finished"
     subagent_id: str
@@ -669,14 +669,15 @@ class SubagentFinished:
 
 TeammateStatus = Literal["working", "idle", "left"]
 TeammateEnd = Literal["shutdown", "idle", "failed", "run_ended"]
-"""As it agreed to a shutdown, found nothing more to do, could not go on, or as the run ended."""
+"""The reason why a teammate left: it agreed to a shutdown, had nothing more to do, could not go on, or the run
+ended."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TeammateUpdated(AgentEvent):
-    """What an agent of the session's team is at. With its `prompt` it begins: that is the first event of its thread,
-    whose other events carry the same `agent_id`, and `parent_call_id` is the call that began it. `reason` says why one
-    left, and `detail` more of it."""
+    """The state of an agent of the session's team. The event with a `prompt` is the first of its thread, whose other
+    events carry the same `agent_id`; `parent_call_id` is the call that began it. `reason` is why a teammate left, and
+    `detail` says more."""
 
     type: Literal["teammate.updated"] = "teammate.updated"
     name: str
@@ -704,9 +705,9 @@ TeamMessageKind = Literal[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TeamMessage:
-    """What one agent of a team tells others, by their names; the main agent's is `lead`. Each reads it before its next
-    answer. A request and the answer to it have the same `request_id`, and the answer says whether it `approve`s.
-    `task` tells of a task that its reader took, and `left` of an agent that could not go on."""
+    """A message from one agent of a team to others, by their names; the main agent's is `lead`. Each reads it before
+    its next answer. A request and the answer to it have the same `request_id`, and the answer says whether it
+    `approve`s. `task` reports a task that its reader took, and `left` an agent that could not go on."""
 
     type: Literal["team.message"] = "team.message"
     message_id: str
@@ -735,8 +736,8 @@ PortOpener = Literal["agent", "person"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PortOpened:
-    """A port of the session's sandbox is open to its user's browser from here on; what listens there is another
-    question. How it is reached stands in no event."""
+    """A port of the session's sandbox is open to its user's browser from here on, whether a program listens there or
+    not. No event holds its address."""
 
     type: Literal["port.opened"] = "port.opened"
     port_id: str
@@ -747,7 +748,7 @@ class PortOpened:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PortClosed:
-    """It is open no more."""
+    """The port is closed."""
 
     type: Literal["port.closed"] = "port.closed"
     port_id: str
@@ -771,8 +772,8 @@ ResourceKind = Literal["paper", "page", "file", "data", "note"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptResource:
-    """What agent and person keep with the session. `link` is an address, of a file its path in the workspace; of a text
-    that is kept with it only the number of `characters` stands here. `version` grows with each change."""
+    """A resource that agent and person keep with the session. `link` is an address, or for a file its path in the
+    workspace; of a text kept with it only the number of `characters` stands here. `version` grows with each change."""
 
     kind: ResourceKind
     id: str
@@ -786,9 +787,9 @@ class KeptResource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourcesUpdated:
-    """What belongs to the session, whole: first what agent and person keep with it, in the order in which it was added,
-    then what of its computer is open to its user's browser; the one opened last comes last. It follows
-    each `port.opened` and `port.closed` at once; one that an earlier version told stands alone."""
+    """All resources of the session: first those that agent and person keep with it, in the order in which they were
+    added, then the ports that are open to the user's browser, the one opened last at the end. It follows each
+    `port.opened` and `port.closed` at once; an event of an earlier version holds ports alone."""
 
     type: Literal["resources.updated"] = "resources.updated"
     resources: list[PortResource | KeptResource]
@@ -796,23 +797,23 @@ class ResourcesUpdated:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueUpdated:
-    """What waits for the end of the run changed: it is so many messages now. What they say stands in `GET .../queue`
-    alone, so that one that was taken away was never said."""
+    """The number of messages that wait for the end of the run, after a change. Their texts stand in `GET .../queue`
+    alone, so that a message that is taken back leaves no trace."""
 
     type: Literal["queue.updated"] = "queue.updated"
     count: int
 
 
 BackgroundEnd = Literal["ended", "timed_out", "stopped", "lost"]
-"""By itself, at its time-out, by a person or the agent, or with the sandbox it ran on: then nobody knows how far it
-came."""
+"""The way it ended: by itself, at its time-out, stopped by a person or the agent, or lost with the sandbox it ran on;
+then nobody knows how far it came."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackgroundFinished:
-    """Told once a background command. `exit_code` is None where it did not end by itself; `preview` is of what it
-    wrote, at most 2,000 characters, all of which is the body where that is longer. Its model reads it before its next
-    answer, but where it has read it as the result of the call `read_by`."""
+    """Recorded once for each background command. `exit_code` is None if it did not end by itself; `preview` is at most
+    2,000 characters of its output, and the body is the whole if that is longer. The model reads it before its next
+    answer, unless it has read it as the result of the call `read_by`."""
 
     type: Literal["background.finished"] = "background.finished"
     background_id: str
@@ -827,7 +828,8 @@ class BackgroundFinished:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionUpdated:
-    """Only what changed is there. `options` are all there are then, and `changed_options` names those that changed."""
+    """The fields that changed; the others are left out. `options` are all options after the change, and
+    `changed_options` names those that changed."""
 
     type: Literal["session.updated"] = "session.updated"
     title: str | None = None
@@ -844,8 +846,8 @@ QueueReason = Literal["capacity", "user_limit"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxUpdated:
-    """One that waits is `starting` with a `queue_position`, 1 for the next one to be let in, and a `queue_reason`: the
-    deployment has no room, or its user has as many running as allowed."""
+    """A sandbox that waits is `starting` with a `queue_position`, 1 for the next one to start, and a `queue_reason`:
+    the deployment has no room, or its user has as many running as allowed."""
 
     type: Literal["sandbox.updated"] = "sandbox.updated"
     status: SandboxState
@@ -858,8 +860,9 @@ class SandboxUpdated:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlTaken:
-    """A person controls the computer from here on, and no call of the agents starts. `holder` is who, in words;
-    `client` the window or program that has the lease. A second one of another client took the lease over."""
+    """A person controls the computer from here on, and no call of the agents starts. `holder` is the person, in words;
+    `client` the window or program that has the lease. A second event with another client means that it took the lease
+    over."""
 
     type: Literal["control.taken"] = "control.taken"
     holder: str
@@ -868,8 +871,8 @@ class ControlTaken:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlReturned:
-    """Nobody controls the computer any more: the person handed it back, with or without a `note` that the model reads
-    before all else, or the lease expired as its client was heard no more."""
+    """The computer is free again: the person handed it back, with or without a `note` that the model reads before all
+    else, or the lease expired because its client was silent."""
 
     type: Literal["control.returned"] = "control.returned"
     by: Literal["user", "timeout"]
@@ -881,9 +884,9 @@ PathCause = Literal["edit", "regenerate", "undo", "select"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PathSelected:
-    """The conversation is another one from here on: of the events before this one those in `path`, each entry the
-    first and the last number of some, then this one and all that follow. The others stay in the log, and can be
-    selected again. `message_id` is what the `cause` was asked of."""
+    """The conversation is another one from here on: the events before this one that are in `path` (each entry is the
+    first and the last number of a range), then this one and all that follow. The others stay in the log, and can be
+    selected again. `message_id` is the message to which the `cause` applies."""
 
     type: Literal["path.selected"] = "path.selected"
     path: list[list[int]]
@@ -893,8 +896,8 @@ class PathSelected:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BranchDeleted:
-    """A message that is on no path shown now, and all `messages` that follow it, itself among them, can't be selected
-    any more. `at_seq` is its number."""
+    """A message that is on no path shown now is deleted with all that follow it (`messages` in number, itself
+    included): they can't be selected any more. `at_seq` is its number."""
 
     type: Literal["branch.deleted"] = "branch.deleted"
     message_id: str
@@ -904,8 +907,8 @@ class BranchDeleted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UsageUpdated(AgentEvent):
-    """`usage` is always the whole run's; `agent_usage` what the agent used of it, None for the main one. `context` are
-    the tokens that the agent's last model call read and wrote, 0 where the provider did not tell."""
+    """`usage` is always the whole run's; `agent_usage` is the agent's share of it, None for the main one. `context` are
+    the tokens that the agent's last model call read and wrote, 0 if the provider did not report them."""
 
     type: Literal["usage.updated"] = "usage.updated"
     usage: Usage
@@ -914,21 +917,20 @@ class UsageUpdated(AgentEvent):
 
 
 ModelRole = Literal["agent", "subagent", "teammate", "fallback", "compact", "title"]
-"""What a model is asked for: the next answer of the main agent, a sub-agent or a teammate, an answer instead of a
-model that failed, a summary of the conversation, a title."""
+"""The purpose of a model call: the next answer of the main agent, a sub-agent or a teammate, an answer in place of a
+model that failed, a summary of the conversation, or a title."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LlmRequest(AgentEvent):
-    """A model is asked, in a session with `enable_tracing`; `number` counts the calls of a session from 1, those for
-    titles by themselves, and is that of the `LlmResponse`. One without a response is under way, or its worker died.
-
-    `payload` is what it is sent, with secrets masked, in one form for all providers: `model`, `max_output_tokens`,
-    `thinking`, `system`, `tools`, `turns` and the `pictures` by the number of their event. It is None where it is long:
-    then it is the body. Where it goes on from what was sent before, it has only the turns that are new: those of the
-    events `extends`, in their order, stand before them, and `system` and `tools` in the first. `turn_count` counts all
-    of them, and `digest` tells the whole from any other one. It is `omitted` where nothing more is kept, as the user's
-    calls have reached their limit: then there is neither payload nor body."""
+    """A model call begins, in a session with `enable_tracing`; `number` counts the calls of a session from 1 (calls for
+    titles are counted apart), and is the same in its `LlmResponse`. One without a response is under way, or its worker
+    died. `payload` is the request with secrets masked, in one form for all providers: `model`, `max_output_tokens`,
+    `thinking`, `system`, `tools`, `turns` and the `pictures` by the number of their event. It is None if it is long:
+    then it is the body. A request that extends earlier ones has only the new turns: those of the events `extends`, in
+    their order, stand before them, and `system` and `tools` in the first. `turn_count` counts all turns, and `digest`
+    identifies the whole. It is `omitted` if nothing more is kept because the user's calls have reached their limit:
+    then there is neither payload nor body."""
 
     type: Literal["llm.request"] = "llm.request"
     number: int
@@ -945,8 +947,8 @@ class LlmRequest(AgentEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailedAttempt:
-    """An attempt that failed before anything came of it, so that the same was asked again; `at_ms` after the call
-    began."""
+    """An attempt that failed before it returned anything, so that the same request was sent again; `at_ms` after the
+    call began."""
 
     code: str
     text: str
@@ -958,9 +960,9 @@ LlmOutcome = Literal["stop", "length", "tool_calls", "refusal", "error", "stoppe
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LlmResponse(AgentEvent):
-    """What came of a call, all its `attempts` that failed among it. `payload` has `text`, `thinking` and `calls`, with
-    secrets masked, and is None where it is long: then it is the body. An `outcome` of error has its `code` and `error`;
-    stopped is one that was cut before its end. `first_ms` is the time until anything came, None where nothing did.
+    """The outcome of a model call, with the `attempts` that failed. `payload` has `text`, `thinking` and `calls`, with
+    secrets masked, and is None if it is long: then it is the body. An `outcome` of error has its `code` and `error`;
+    stopped is one that was cut before its end. `first_ms` is the time until the first part arrived, None if none did.
     `omitted` is as in `LlmRequest`."""
 
     type: Literal["llm.response"] = "llm.response"
@@ -981,7 +983,7 @@ class LlmResponse(AgentEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notice(AgentEvent):
-    """`text` says it in English; whoever knows the `code` may say it otherwise, filled with `params`."""
+    """`text` is in English; a client that knows the `code` may show its own text, filled with `params`."""
 
     type: Literal["notice"] = "notice"
     text: str
@@ -1053,8 +1055,8 @@ LivePayload = MessageDelta | ThinkingDelta | AgentDelta | ToolOutput | ContextUs
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewerEvent(AgentEvent):
-    """One of a newer vocabulary, which a process of a later version told while versions are mixed: it goes to readers
-    as it came, and nothing is folded of it. `values` are all of its fields."""
+    """An event of a newer vocabulary, written by a process of a later version while versions are mixed: it is sent to
+    readers unchanged, and no state is derived from it. `values` are all of its fields."""
 
     type: str
     values: dict[str, Any]
@@ -1066,9 +1068,9 @@ LIVE_TYPES: frozenset[str] = frozenset(
     {"message.delta", "thinking.delta", "agent.delta", "tool.output", "context.usage", "llm.retry"}
 )
 CHANGE_TYPES: frozenset[str] = frozenset({"session.updated"})
-"""Of these only the fields that changed are told."""
+"""Types of which only the fields that changed are sent."""
 FIELDS_OF_AGENTS: frozenset[str] = frozenset({"agent_id", "agent_usage"})
-"""Left out where they are None, in every event of the main agent."""
+"""Fields that are left out if they are None, which they are in every event of the main agent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -1083,8 +1085,8 @@ class Event:
     _written: bytes | None = field(default=None, init=False, compare=False, repr=False)
 
     def written_once(self, write: Callable[[Event], bytes], *, is_kept: bool = True) -> bytes:
-        """What `write` makes of it, not made again where it was kept: an event that is new goes to each of its readers.
-        It must always be the same."""
+        """The result of `write` for this event, cached if `is_kept`: a new event goes to each of its readers. `write`
+        must always return the same."""
         written = self._written
         if written is None:
             written = write(self)
@@ -1094,15 +1096,16 @@ class Event:
 
 
 def agent_of(payload: Payload) -> str | None:
-    """Whose thread it belongs to; None for the main agent's, and for what is the session's or the run's."""
+    """The agent whose thread the event belongs to; None for the main agent, and for events of the session or the
+    run."""
     return payload.subagent_id if isinstance(payload, SubagentStarted) else getattr(payload, "agent_id", None)
 
 
 def is_for_the_person(payload: Payload) -> bool:
-    """Whether it is something the main agent said."""
+    """Whether it is an answer of the main agent."""
     return isinstance(payload, MessageCompleted) and payload.agent_id is None
 
 
 def is_answer(payload: Payload) -> bool:
-    """Whether a run ended with it that the person has to look at: who stopped one was there."""
+    """Whether it ends a run in a way that the person has to look at: a person who stops a run is there already."""
     return isinstance(payload, RunFinished) and payload.status != "stopped"

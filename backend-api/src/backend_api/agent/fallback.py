@@ -1,4 +1,4 @@
-"""What is told where another model is asked than the chosen one."""
+"""Notices shown when the fallback model answers."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from backend_api.agent.model import ModelError, ModelInfo
 
 
 def answer_fallback_notice(error: ModelError, other: ModelInfo) -> Notice:
-    """That a model failed, and who goes on for it."""
+    """The notice that a model failed, and which one answers for it."""
     text = f"{error.detail} {other.label} answers instead."
     return Notice(text=text, code="model_fallback", params={"model": other.label})
 
 
 def summary_fallback_notice(error: ModelError, other: ModelInfo) -> Notice:
-    """The same of a conversation's summary."""
+    """The same for a summary of the conversation."""
     text = f"{error.detail} {other.label} sums up the conversation instead."
     return Notice(text=text, code="summary_fallback", params={"model": other.label})

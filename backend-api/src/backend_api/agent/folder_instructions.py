@@ -1,4 +1,4 @@
-"""What `AGENTS.md` files of the workspace say: what of it is new to an agent, and what it remembers."""
+"""Instructions in `AGENTS.md` files of the workspace: those new to an agent, and those it remembers."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from backend_api.agent.events import InstructionsFound
 from backend_api.agent.tool import FolderInstructions
 
 MAX_FOLDERS = 16
-"""Of so many folders an agent knows the instructions; those found first are forgotten first, and found again."""
+"""The most folders whose instructions an agent remembers; the oldest are dropped first, and can be found again."""
 
 
 def new_instructions(found: Iterable[FolderInstructions], known: dict[str, str]) -> list[InstructionsFound]:
-    """Those that `known` does not have as they are now; it has them afterwards."""
+    """Instructions that `known` lacks or has in another version; they are added to it."""
     new = [InstructionsFound(path=one.path, text=one.text) for one in found if known.get(one.path) != one.text]
     for one in new:
         remember(one, known)
@@ -20,7 +20,7 @@ def new_instructions(found: Iterable[FolderInstructions], known: dict[str, str])
 
 
 def remember(found: InstructionsFound, known: dict[str, str]) -> None:
-    """Add one to those that are known."""
+    """Add a file's instructions to the known ones."""
     known.pop(found.path, None)
     known[found.path] = found.text
     while len(known) > MAX_FOLDERS:

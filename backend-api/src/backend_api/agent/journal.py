@@ -25,40 +25,41 @@ from backend_api.agent.waits import Wait
 
 
 class LiveOutput(Protocol):
-    """What people see while it is written. It travels live, never makes the loop wait, and may be lost."""
+    """Text shown to people while it is written. It is live only, never blocks the loop, and may be lost."""
 
     def show_text(self, message_id: str, text: str) -> None:
-        """More text of the open message."""
+        """Show more text of the open message."""
         ...
 
     def show_thinking(self, message_id: str, text: str) -> None:
-        """More thinking."""
+        """Show more thinking."""
         ...
 
     def show_as_thinking(self, message_id: str, since: int, thinking_id: str | None) -> None:
-        """The open message from its code point `since` on was thinking, which is not shown where that has no id. What
-        is written of the message from here on is seen when it is stored."""
+        """Show the open message from its code point `since` on as thinking, or not at all if `thinking_id` is None.
+        Later text of the message only appears once it is stored."""
         ...
 
     def show_context(self, used: int, size: int) -> None:
-        """How full the model's window is."""
+        """Show how full the model's window is."""
         ...
 
     def show_retry(self, error: ModelError, following: NextAttempt) -> None:
-        """An attempt to ask the model failed, and what it is asked again after is waited for."""
+        """Show that an attempt at a model call failed, and when the next one follows."""
         ...
 
 
 class Journal(Protocol):
-    """What is recorded is stored before it is shown. More than seven methods, as one object knows of an agent what is
-    stored, what is open, and what was used, and must answer for all of it at once should the run be cut.
+    """The agent's part of the log: events are stored before they are shown. More than seven methods, as one object
+    knows what an agent has stored, what is open and what was used, and must account for all of it at once if the run is
+    cut.
 
     Every method that stores raises `LeaseLostError` once another worker holds the run; nothing is written then.
     """
 
     @property
     def live(self) -> LiveOutput:
-        """Where the agent's text goes while it is written."""
+        """The live output for the agent's text while it is written."""
         ...
 
     async def conversation(self) -> Conversation:
@@ -66,12 +67,12 @@ class Journal(Protocol):
         ...
 
     async def chosen(self) -> SessionChoices:
-        """What the session chose by now."""
+        """The session's latest choices."""
         ...
 
     async def undriven(self) -> SessionChoices:
-        """What the session chose by then, once no person controls the computer. Raises `DrainedError` where the run is
-        to be given back first."""
+        """Wait until no person controls the computer, and return the session's choices by then. Raises `DrainedError`
+        if the run is to be given back first."""
         ...
 
     async def record(self, payloads: Sequence[StoredPayload]) -> None:
@@ -79,7 +80,7 @@ class Journal(Protocol):
         ...
 
     def record_items(self, items: Sequence[Recorded]) -> Awaitable[None]:
-        """The same, with the bodies beside them."""
+        """Store payloads in one step, with the bodies beside them."""
         ...
 
     async def record_result(self, finished: ToolFinished, outcome: Done) -> None:
@@ -87,47 +88,46 @@ class Journal(Protocol):
         ...
 
     async def wait(self, waits: Sequence[Wait]) -> bool:
-        """Store what is waited for and leave the run to whoever resolves it. False where a stop came first, or an
-        interrupting message that the model has not read: then the agent goes on, and its own calls that waited have
-        their results."""
+        """Store the waits and leave the run to whoever resolves them. Returns False if a stop came first, or an
+        interrupting message that the model has not read: then the agent goes on, and its own waiting calls have their
+        results."""
         ...
 
     def traced(self, model: ResolvedModel, role: ModelRole) -> ResolvedModel:
-        """The same model, each of its calls stored where the session wants that."""
+        """The same model; its calls are stored if the session has tracing on."""
         ...
 
     def counted(self, used: Usage, *, context: int = 0) -> UsageUpdated:
-        """What is to be recorded of a turn that used so much: added to the run's usage, whoever of its agents did.
+        """The event to record for a turn with this usage, which is added to the run's, whichever agent it is of.
         `context`: tokens in the model's window after it, as in `UsageUpdated`."""
         ...
 
     def answering(self) -> AbstractContextManager[None]:
-        """While the model is asked, until what that used is counted: the run's other agents see it in their
-        `conversation`."""
+        """A context that lasts while the model answers, until its usage is counted: the run's other agents see it in
+        their `conversation`."""
         ...
 
     @property
     def others_at_work(self) -> int:
-        """By now, as in `Conversation`."""
+        """The current number, as in `Conversation`."""
         ...
 
     async def other_answered(self) -> None:
-        """Until an answer that another agent of the run is at is over."""
+        """Wait until another agent of the run has finished its answer."""
         ...
 
     def dangling_calls(self) -> list[OpenCall]:
-        """Calls of this agent in this run, recorded as starting and never as ended, as of the last `conversation`."""
+        """Calls of this agent in this run with a recorded start and no end, as of the last `conversation`."""
         ...
 
     def tool_call(self, called: ToolCalled, delegate: Delegate | None = None) -> AbstractContextManager[ToolCall]:
-        """The call as its tool gets it, with how its agent gives work to another one, and what is known of it: `todos`
-        and `skills_read` as of the last `conversation` or `chosen`, `tasks` with what calls changed since. It is
-        counted and traced while it is at work, what it writes shown; should the run be cut, it is known how far it
-        came."""
+        """The call as its tool gets it, with `delegate` for work given to another agent. `todos` and `skills_read` are
+        as of the last `conversation` or `chosen`, `tasks` include changes by calls since. The call is counted and
+        traced while it works, its output is shown, and if the run is cut, its progress is known."""
         ...
 
     def open_message(self, message: MessageCompleted, preface: Sequence[Recorded] = ()) -> None:
-        """The message now being written, of which only the text is still missing: kept as partial should the run be
-        cut. What the model was told for it, the `preface`, is stored with the first of it that is: before that nothing
-        depends on it."""
+        """Set the message being written, of which only the text is missing: it is kept as partial if the run is cut.
+        The `preface`, which the model is sent for it, is stored with the first part of it: before that nothing depends
+        on it."""
         ...

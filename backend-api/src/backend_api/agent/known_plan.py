@@ -1,4 +1,4 @@
-"""What an agent is at work on by a plan: a fold of the session's recorded stream."""
+"""The plan that an agent follows: a fold of the session's log."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _OVER = ("done", "skipped")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownPlan:
-    """The plan that a person `approved`, as long as the agent is at it, and the steps it told last, where some are
-    left."""
+    """The plan that a person `approved`, as long as the agent works on it, and its latest steps, unless all are
+    over."""
 
     approved: str | None = None
     steps: Sequence[PlanStep] = ()
@@ -31,7 +31,7 @@ NO_PLAN = KnownPlan()
 
 
 class PlanFold:
-    """Adding an event costs the same however many came before."""
+    """Folds events into the plan; adding one costs the same however many came before."""
 
     def __init__(self) -> None:
         self._proposed: PlanProposed | None = None
@@ -56,5 +56,5 @@ class PlanFold:
                 pass
 
     def known(self) -> KnownPlan:
-        """By now."""
+        """The current plan."""
         return KnownPlan(approved=self._approved, steps=self._steps)

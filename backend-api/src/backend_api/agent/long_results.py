@@ -1,4 +1,4 @@
-"""What a model reads of a result that is longer than it can take, and where it finds the rest."""
+"""Tool results that are too long for the model's window: which part it reads, and where the rest is."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from backend_api.agent.thread import MAX_RESULT_CHARACTERS
 from backend_api.agent.tool import Done
 
 LEAST_TOKENS = 500
-"""Of a result, however little is left."""
+"""The least tokens of a result, however little room is left."""
 SHARE_OF_ANSWER = 4
-"""At most this part of the window is kept for the next answer."""
+"""The divisor of the window that bounds the room kept for the next answer."""
 KEPT = (
     "\n[... {count} characters left out. All of the result stands in the file {path}: read on there by parts, such as "
     "some of its lines ...]\n"
@@ -24,19 +24,20 @@ KEPT = (
 NOT_KEPT = "\n[... {count} characters left out, which are kept nowhere that you can read: ask for less at a time ...]\n"
 
 KeepResult = Callable[[ToolCalled, str], Awaitable[str | None]]
-"""Keeps the whole result of a call for the agent; its path in the workspace, None where there is no workspace."""
+"""Keeps the whole result of a call for the agent, and returns its path in the workspace, or None without a
+workspace."""
 
 
 async def not_kept(called: ToolCalled, output: str) -> None:
-    """Nobody keeps any."""
+    """Keep nothing."""
     del called, output
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Room:
-    """The window of a model as the results of a step find it: the conversation before them, of which its provider said
-    that the last answer read and wrote `read` tokens, 0 where it did not tell, and `calls` that share what is left.
-    `instructions` are those of folders that the agent knows by now, by their files' paths."""
+    """The room that the results of a step share: the conversation before them, the `read` tokens that the last answer
+    read and wrote (0 if its provider did not report them), and the number of `calls`. `instructions` are those of
+    folders that the agent knows by now, by their files' paths."""
 
     conversation: Conversation
     calls: int
@@ -46,7 +47,7 @@ class Room:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultLimits:
-    """Sizes in tokens: the `window` of the agent's model, and what is kept of it for an `answer`."""
+    """Sizes in tokens: the `window` of the agent's model, and how much of it is kept for an `answer`."""
 
     window: int
     answer: int
@@ -54,7 +55,7 @@ class ResultLimits:
     keep: KeepResult = not_kept
 
     async def fitted(self, called: ToolCalled, done: Done, room: Room) -> Done:
-        """With what the model is to read of it, where that is not all: head and tail, and a reference to the whole."""
+        """The result cut to the room it has, if it is too long: head and tail, and a reference to the whole."""
         output = done.output
         most = most_tokens(output) if len(output) <= MAX_RESULT_CHARACTERS else None
         if most is not None and (most <= LEAST_TOKENS or most <= self._tokens_each(room, _max_tokens_used(room))):
@@ -67,7 +68,7 @@ class ResultLimits:
         limit = min(MAX_RESULT_CHARACTERS, len(output) * tokens // max(counted, 1))
         read = cut(output, limit, path)
         while limit > LEAST_TOKENS and await self.count_tokens([read]) > tokens:
-            # What is left of it may be of other stuff than the rest.
+            # The part that is kept may have more tokens per character than the rest.
             limit = limit * 3 // 4
             read = cut(output, limit, path)
         return replace(done, read=read)
@@ -82,17 +83,17 @@ class ResultLimits:
 
 
 def _max_tokens_used(room: Room) -> int:
-    """By its bytes alone."""
+    """An upper bound, computed from bytes alone."""
     return room.read or room.conversation.context_tokens + tokens_of(_uncounted(room.conversation), most_tokens)
 
 
 def _uncounted(conversation: Conversation) -> Sequence[Turn]:
-    """What came since the last call."""
+    """The turns since the last model call."""
     return conversation.turns[conversation.uncounted_from :]
 
 
 def cut(text: str, limit: int, path: str | None) -> str:
-    """Head and tail, of about `limit` characters with the mark between them that says what is left out."""
+    """Head and tail of the text, about `limit` characters with the mark between them that states what is left out."""
     mark = KEPT if path is not None else NOT_KEPT
     keep = max(limit - len(mark.format(count=len(text), path=path)), 0)
     return head_and_tail(text, keep, mark.format(count=len(text) - keep, path=path))

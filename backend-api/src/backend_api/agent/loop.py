@@ -1,6 +1,6 @@
 """The agent: ask the model, run the tools, record, decide to stop.
 
-It keeps nothing between turns but that another model answers: each starts from what is recorded, on any worker.
+It keeps no state between turns, except that another model answers: each turn starts from the log, on any worker.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ class AgentLoop:
     max_output_tokens: int
     new_id: Callable[[str], str]
     in_mode: Callable[[AgentMode], Awaitable[AgentLoop]]
-    """The same one with what it has in another mode."""
+    """Makes the loop for another mode."""
     fallback: Callable[[], AgentLoop] | None = None
-    """Makes the same with another model, asked where this one's fails before anything of an answer came."""
+    """Makes the loop with the fallback model, used if this one's fails before any part of an answer came."""
     notices: Sequence[Notice] = ()
-    """Recorded with the next answer."""
+    """Notices to record with the next answer."""
 
     async def run_turns(self) -> Ending | None:
-        """Go on from what is recorded; None where the run now waits without a process. Raises the `ModelError` family,
+        """Go on from the log; None if the run now waits without a process. Raises the `ModelError` family,
         `UnavailableError`, `LeaseLostError`."""
         while True:
             conversation = await self.journal.conversation()
@@ -70,10 +70,10 @@ class AgentLoop:
                 return None
 
     async def _turn(self, conversation: Conversation) -> Ending | list[Wait]:
-        """One answer and its calls; what those wait for, or the end."""
+        """Run one answer and its calls; the result is what those wait for, or the end."""
         bound = await self.capabilities.brake(conversation)
         if self.journal.others_at_work > conversation.others_at_work:
-            return []  # They began while that was asked, and may use what it counted on.
+            return []  # They began during the brake, and may use what it counted on.
         if isinstance(bound, Ending):
             return bound
         if isinstance(bound, WaitForOthers | Compact):
@@ -120,7 +120,7 @@ class AgentLoop:
         return answer
 
     def _fall_back(self, other: AgentLoop, error: ModelError) -> None:
-        """The other model answers from here on, after an opening of its own, and all goes by its window."""
+        """Let the other model answer from here on, after an opening of its own, within its window."""
         self.notices = [*self.notices, answer_fallback_notice(error, other.model.info)]
         self.model, self.opening, self.max_output_tokens = other.model, other.opening, other.max_output_tokens
         self.tools, self.capabilities, self.compactor = other.tools, other.capabilities, other.compactor
@@ -136,10 +136,10 @@ class AgentLoop:
                     raise unexplained from error
                 if not request.pictures or not answer.is_empty or not error.may_be_of_pictures:
                     raise
-                # It may be one of them that the provider can't read: it never would, and the conversation were over.
+                # The provider may be unable to read one of the pictures: every further request would fail, too.
                 request = await self._request(conversation, last, answer, is_refused=True)
                 if not isinstance(error, ModelRequestError):
-                    # Open servers fail at such a picture just as they do in an outage, which is waited for only once.
+                    # Open servers fail at such a picture as in an outage, and the wait for one is not repeated.
                     request, unexplained = replace(request, is_retried=False), error
                 continue
             if last is not None:
@@ -155,8 +155,8 @@ class AgentLoop:
     async def _request(
         self, conversation: Conversation, last: FinalTurn | None, answer: Answer | None, *, is_refused: bool = False
     ) -> ModelRequest:
-        """What the model is asked, for its `last` answer without tools. What is new before the conversation or left out
-        of it is recorded with the answer. Made again, as the first `is_refused` or failed, it has no picture."""
+        """The next request to the model; its `last` answer has no tools. A new opening and new notes are recorded with
+        the answer. If the first request `is_refused` or failed, the second one has no pictures."""
         opening = self.opening if last is None else replace(self.opening, tools=())
         preface = [Recorded(payload=notice) for notice in self.notices]
         is_due = is_refused or self.capabilities.is_opening_due(conversation)
@@ -191,7 +191,7 @@ class AgentLoop:
         try:
             await answer.read(self.model.chat.stream(request))
         except BaseException as error:
-            # What was asked is paid for, unless the provider refused it before it said anything.
+            # The request is paid for, unless the provider refused it before any part of an answer.
             if answer.has_begun or not isinstance(error, ModelError):
                 self.journal.counted(answer.cut_call(self.model.info))
             raise

@@ -1,4 +1,4 @@
-"""What the log says of an MCP server."""
+"""The state of an MCP server, read from the log."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from backend_api.agent.events import Event, McpUpdated
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownMcpServer:
-    """As it was told in the event `seq`. `has_changed`: it was found to list other tools since."""
+    """The state by the event `seq`. `has_changed`: the server was found to list other tools since."""
 
     seq: int
     at: datetime
@@ -19,7 +19,7 @@ class KnownMcpServer:
 
 
 def known_after(known: KnownMcpServer | None, event: Event, told: McpUpdated) -> KnownMcpServer | None:
-    """What is known after this event. That it has changed replaces nothing: what is offered stays so."""
+    """The state after this event. A change of its list replaces nothing: the tools on offer stay the same."""
     if told.status == "changed":
         return replace(known, has_changed=True) if known is not None else None
     return KnownMcpServer(seq=event.seq or 0, at=event.at, told=told)

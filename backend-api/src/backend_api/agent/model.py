@@ -22,8 +22,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thinking:
-    """What was thought after `offset` code points of the turn's text. `opaque` is what the provider made of it for
-    itself, in JSON."""
+    """A thought after `offset` code points of the turn's text. `opaque` is the provider's own form of it, in JSON."""
 
     text: str
     signature: str | None = None
@@ -33,10 +32,10 @@ class Thinking:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolRequest:
-    """A call the model asks for. `arguments` is None when the model's JSON was broken; `raw` keeps what it sent.
-    `opaque` is what the provider had for it or added to it, in JSON; `safety_checks` are why the provider holds it back
-    until a person allows it; `is_next_action`: the call before it and it are actions of one, so it is only run if that
-    succeeded."""
+    """A call that the model requests. `arguments` is None if the model's JSON was broken; `raw` keeps what it sent.
+    `opaque` is what the provider sent instead of it or beside it, in JSON; `safety_checks` are why the provider holds
+    it back until a person allows it; `is_next_action`: it continues the action of the call before it, so it is only run
+    if that succeeded."""
 
     call_id: str
     name: str
@@ -49,7 +48,7 @@ class ToolRequest:
 
     @property
     def arguments_json(self) -> str:
-        """An object, as providers are sent it: made once, as a long conversation is sent at each turn."""
+        """The arguments as a JSON object for providers, cached, as a long conversation is sent at each turn."""
         made = self._json
         if made is None:
             made = json.dumps(self.arguments or {})
@@ -59,13 +58,13 @@ class ToolRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Turn:
-    """Of a turn one thing that is made of it is kept, as a long conversation is sent again with each call."""
+    """A turn with a cache of one value derived from it, as a long conversation is sent again with each call."""
 
     _made: tuple[object, Any] | None = field(default=None, init=False, compare=False, repr=False)
 
     def once(self, key: object, make: Callable[[Self], T]) -> T:
-        """What `make` makes of it, made anew only where something else was kept last: by the same `key` it must always
-        be the same."""
+        """The result of `make`, cached under `key` until another key replaces it; for one key it must always be the
+        same."""
         made = self._made
         if made is not None and made[0] == key:
             return made[1]
@@ -74,7 +73,7 @@ class _Turn:
         return value
 
     def forget(self) -> None:
-        """Drop what `once` kept, as `RenderedTurns` has it."""
+        """Drop the cached value, as `RenderedTurns` caches all turns together."""
         object.__setattr__(self, "_made", None)
 
 
@@ -93,9 +92,8 @@ class AssistantTurn(_Turn):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolTurn(_Turn):
-    """The result of one call as the model reads it: `note` is what the deployment says of it, and `pictures` are what
-    it showed. `seq` numbers the event it was recorded as, 0 where it was not,
-    and is nothing the model reads."""
+    """The result of one call as the model reads it: `note` is the deployment's remark on it, and `pictures` are those
+    it showed. `seq` is the number of its event, 0 if it has none, and is not sent to the model."""
 
     call_id: str
     name: str
@@ -108,8 +106,7 @@ class ToolTurn(_Turn):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoteTurn(_Turn):
-    """What the deployment tells the model, and nobody in the conversation said; `pictures` are what it shows with
-    that."""
+    """A note from the deployment to the model, which nobody in the conversation wrote; `pictures` belong to it."""
 
     text: str
     pictures: tuple[Picture, ...] = ()
@@ -118,46 +115,46 @@ class NoteTurn(_Turn):
 Turn = UserTurn | NoteTurn | AssistantTurn | ToolTurn
 
 MOST_RENDERED = 2
-"""Of a conversation: for the model that is asked, and the one that answers where that fails."""
+"""The most forms kept for a conversation: for the model that answers, and for its fallback."""
 
 
 def pictures_in(turn: Turn) -> int:
-    """How many it has."""
+    """The number of pictures of a turn."""
     return len(turn.pictures) if isinstance(turn, ToolTurn | NoteTurn) else 0
 
 
 @dataclass(slots=True)
 class RenderedTurns:
-    """What an adapter made of the first turns of a conversation together, kept with it: made of each turn alone, a
-    request took the longer the more had been said. At most `MOST_RENDERED` are kept, each under its own key."""
+    """A cache of the first turns of a conversation as an adapter renders them, kept with it: rendered anew each time, a
+    request took longer the longer the conversation was. At most `MOST_RENDERED` are kept, each under its own key."""
 
     _kept: dict[object, tuple[Sequence[Turn], Sequence[bytes]]] = field(
         default_factory=dict[object, tuple[Sequence[Turn], Sequence[bytes]]]
     )
 
     def known(self, key: object, turns: Sequence[Turn]) -> tuple[int, Sequence[bytes]]:
-        """How many of these turns were made into what by this key; none where the first ones are others by now. Equal
-        ones count as the same, which turns of one thread are."""
+        """The number of these turns that are cached under this key, and their rendered form; none if the first ones
+        have changed. Turns are compared by value; turns of one thread are the same objects."""
         before, made = self._kept.get(key, ((), ()))
         is_known = turns[: len(before)] == before
         return (len(before), made) if is_known else (0, ())
 
     def keep(self, key: object, turns: Sequence[Turn], made: Sequence[bytes]) -> None:
-        """In place of what was kept by this key, by which it must always be the same, and of what was kept longest ago
-        where that is one too many."""
+        """Replace the form cached under this key, for which rendering must be deterministic; the oldest other one is
+        dropped if there are too many."""
         self._kept.pop(key, None)
         self._kept[key] = turns, made
         if len(self._kept) > MOST_RENDERED:
             del self._kept[next(iter(self._kept))]
 
     def forget(self) -> None:
-        """Drop all: an adapter that keeps nothing here is asked by now."""
+        """Drop everything: an adapter that caches nothing here is used by now."""
         self._kept.clear()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NextAttempt:
-    """A call that is made again in `wait_s` seconds, as attempt `number`, counted from 1, of at most `most`."""
+    """A call that is repeated in `wait_s` seconds, as attempt `number`, counted from 1, of at most `most`."""
 
     number: int
     most: int
@@ -166,11 +163,11 @@ class NextAttempt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRequest:
-    """`thinking` is only asked of a model that can do it: see `ModelInfo.thinking_for`. `pictures` are those in its
-    turns that can be sent; `is_retried` says whether it is made again after a passing fault. The first `lasting` turns
-    are those that stay when older results are left out, so that it is worth their being cached by themselves.
-    `rendered` is what was made of the conversation before. `on_failed_attempt` is told of each fault after which it is
-    made again, before that is waited for."""
+    """`thinking` is only set for a model that can do it: see `ModelInfo.thinking_for`. `pictures` are those in its
+    turns that can be sent; `is_retried` is whether it is repeated after a passing fault. The first `lasting` turns stay
+    when older results are left out, so that caching them by themselves pays. `rendered` is the cache of the
+    conversation's rendered turns. `on_failed_attempt` is called with each fault after which it is repeated, before the
+    wait."""
 
     model: str
     system: str
@@ -192,7 +189,7 @@ class TextPart:
 
 @dataclass(frozen=True, slots=True)
 class ThinkingPart:
-    """`signature` and `opaque` end a thought, and go back to the same model unchanged."""
+    """`signature` and `opaque` end a thought, and are sent back to the same model unchanged."""
 
     text: str
     signature: str | None = None
@@ -201,12 +198,12 @@ class ThinkingPart:
 
 @dataclass(frozen=True, slots=True)
 class ThoughtSoFarPart:
-    """All text of this call so far was thinking: some servers send only the mark that ends it."""
+    """The whole text of this call so far was thinking: some servers send only the mark that ends it."""
 
 
 @dataclass(frozen=True, slots=True)
 class AddedPart:
-    """What a provider added to its answer here, in JSON: nothing a person reads, and sent back to the same model
+    """An addition of the provider to its answer, in JSON: not shown to people, and sent back to the same model
     unchanged."""
 
     opaque: str
@@ -240,8 +237,8 @@ Part = TextPart | ThinkingPart | ThoughtSoFarPart | AddedPart | ToolCallPart | U
 
 
 class ModelError(UpstreamError):
-    """A model call failed. `may_retry` is true for 429, 5xx, connection and time-out errors; `is_of_request` where
-    another model would fail at the same request, `may_be_of_pictures` where a picture in it can be why."""
+    """A model call failed. `may_retry` is true for 429, 5xx, connection and time-out errors; `is_of_request` if another
+    model would fail at the same request, `may_be_of_pictures` if a picture in it can be the reason."""
 
     code = "model_error"
     is_of_request = False
@@ -280,7 +277,7 @@ class ModelStreamCutError(ModelError):
 
 
 class ModelAnswerError(ModelError):
-    """The provider says that its answer is not whole, or sent something else in its place."""
+    """The provider reports that its answer is not whole, or sent something else in its place."""
 
     code = "model_answer"
 
@@ -319,23 +316,24 @@ class ChatModel(Protocol):
     """
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[Part, None]:
-        """Ask once; the parts in the order they arrive."""
+        """Send the request once, and yield the parts in the order they arrive."""
         ...
 
 
 Thinks = Literal["never", "optional", "always"]
 CONTEXT_WINDOW = 200_000
-"""Tokens, of a model that nothing is known of, where the deployment says no other (`CONTEXT_WINDOW`)."""
+"""The context window in tokens of a model without a known one, unless the deployment sets another
+(`CONTEXT_WINDOW`)."""
 MAX_OUTPUT_TOKENS = 16_384
-"""Of one answer, where the deployment says no other (`MAX_OUTPUT_TOKENS`)."""
+"""The most tokens of one answer, unless the deployment sets another limit (`MAX_OUTPUT_TOKENS`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelInfo:
-    """A model on offer. `is_demo` is shown wherever its name is; `thinking` says whether it thinks when asked to,
-    cannot, or cannot be kept from it; `vision` whether it sees pictures. `is_official` is one that the provider itself
-    serves, not another service that speaks its protocol. `context_window` and `output_limit` are tokens, `prices` None
-    where not known; `knows_desktop`: its provider has a tool of its own for the desktop, which it knows."""
+    """A model on offer. `is_demo` is shown wherever its name is; `thinking` is whether it can think on request, never
+    thinks, or always does; `vision` whether it sees pictures. `is_official`: the provider itself serves it, and not
+    another service that speaks its protocol. `context_window` and `output_limit` are tokens, `prices` None if not
+    known; `knows_desktop`: the model knows a desktop tool of its provider."""
 
     id: str
     label: str
@@ -353,14 +351,14 @@ class ModelInfo:
 
     @property
     def cost_when_cut(self) -> float | None:
-        """Of a call whose end nobody saw, in US dollars: None, as its use is not known, unless the model is free."""
+        """The cost in US dollars of a call that was cut: None, as its usage is not known, unless the model is free."""
         return 0.0 if self.prices is not None and self.prices.are_nothing else None
 
     def output_tokens(self, wanted: int) -> int:
-        """How many of them it can be asked for in one answer."""
+        """The wanted number of output tokens, at most the model's limit."""
         return wanted if self.output_limit is None else min(wanted, self.output_limit)
 
     def thinking_for(self, wanted: ThinkingLevel | None) -> ThinkingLevel | None:
-        """What of it this model can be asked for."""
+        """The wanted thinking level, or None if this model does not support it."""
         is_possible = self.thinking == "optional" or (self.thinking == "always" and wanted != "off")
         return wanted if is_possible else None

@@ -1,4 +1,4 @@
-"""What a session knows of the model calls that were stored of it, apart from what was said in it."""
+"""The state of a session's stored model calls, apart from the conversation itself."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from backend_api.agent.events import Event, LlmRequest, LlmResponse, ModelRole
 
 OF_AN_AGENT: frozenset[ModelRole] = frozenset({"agent", "subagent", "teammate", "fallback"})
-"""Roles whose requests are those of a conversation, which goes on. Another one's may begin as such a conversation does
-(a summary), and none goes on from it."""
+"""Roles whose requests extend a conversation. A request of another role may begin like one (a summary), but none
+extends it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TracedRequest:
-    """A stored request as the next one may extend it: its events' numbers, how many turns they have together, and the
-    digest of it all."""
+    """A stored request that the next one may extend: the numbers of its events, their number of turns together, and the
+    digest of the whole."""
 
     seqs: tuple[int, ...]
     turn_count: int
@@ -32,10 +32,10 @@ class TracedSoFar:
         """Add the next event of a call."""
         match event.payload:
             case LlmRequest(role="title") | LlmResponse(role="title"):
-                pass  # numbered apart: no run makes them
+                pass  # numbered apart, as they belong to no run
             case LlmRequest() as request:
                 self.last_number = max(self.last_number, request.number)
-                # One that is not kept is passed over: the next goes on from what is kept.
+                # An omitted request is skipped: the next one extends the last that is stored.
                 if request.role in OF_AN_AGENT and request.omitted is None:
                     self.requests[request.agent_id] = TracedRequest(
                         seqs=(*request.extends, event.seq or 0), turn_count=request.turn_count, digest=request.digest
@@ -46,9 +46,9 @@ class TracedSoFar:
                 pass
 
     def forget(self, agent_id: str) -> None:
-        """An agent that is done asks nothing more."""
+        """Drop an agent that is done: it makes no more requests."""
         self.requests.pop(agent_id, None)
 
     def forget_others(self) -> None:
-        """All but the main one are done."""
+        """Drop all agents but the main one: they are done."""
         self.requests = {agent: request for agent, request in self.requests.items() if agent is None}

@@ -1,4 +1,4 @@
-"""The agents of a run that began and did not end, so that none stays open when the call it works on is cut."""
+"""Agents of a run that began and did not end, so that none stays open when the call it works on is cut."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ from backend_api.agent.tool import ToolCall
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """What an agent did so far."""
+    """The work of an agent so far."""
 
     usage: Usage = field(default_factory=Usage)
     calls: int = 0
 
 
 class OpenAgents:
-    """Kept up with what is stored."""
+    """The open agents, updated with each stored event."""
 
     def __init__(self) -> None:
         self._open: dict[str, _Work] = {}
 
     def load(self, threads: Threads, run_id: str) -> None:
-        """Those that an earlier worker of this run left open."""
+        """Add the agents that an earlier worker of this run left open."""
         for agent_id in threads.others():
             progress = threads.of(agent_id).progress(run_id)
             self._open.setdefault(agent_id, _Work(progress.usage, progress.calls))
 
     def note(self, payload: Payload) -> None:
-        """This was stored."""
+        """Apply a stored event."""
         match payload:
             case SubagentStarted(subagent_id=agent_id):
                 self._open.setdefault(agent_id, _Work())
@@ -54,7 +54,7 @@ class OpenAgents:
                 pass
 
     def with_ends(self, items: Sequence[Recorded], at_work: Mapping[str, ToolCall]) -> Sequence[Recorded]:
-        """The same, with the end of each agent whose call has its result among them."""
+        """The same items, with the end of each agent added after the result of its call."""
         if not self._open:
             return items
         started = {item.payload.subagent_id for item in items if isinstance(item.payload, SubagentFinished)}

@@ -1,4 +1,4 @@
-"""What a model is sent before the conversation: recorded when it changes, and sent unchanged in between.
+"""The prefix of a model's prompt: recorded when it changes, and sent unchanged in between.
 
 Providers cache by prefix, and bind signed thinking to every byte before it: one edit costs the cache everywhere, and on
 some models the conversation.
@@ -21,7 +21,7 @@ BODY_MEDIA_TYPE = "application/json"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextPrefix:
-    """System prompt and tools of an agent, for one model that thinks so much and sees pictures or not."""
+    """System prompt and tools of an agent, for one model, thinking level and vision."""
 
     model: str
     system: str
@@ -31,7 +31,7 @@ class ContextPrefix:
     mode: AgentMode = "normal"
     preset: str | None = None
     missing_preset: str | None = None
-    """The one that was chosen instead, and is gone."""
+    """The chosen preset that no longer exists, and that `preset` replaces."""
     system_reference: ContentReference = field(init=False)
     tools_reference: ContentReference = field(init=False)
 
@@ -40,7 +40,7 @@ class ContextPrefix:
         object.__setattr__(self, "tools_reference", _reference_of_tools(tuple([tool.offer for tool in self.tools])))
 
     def after(self, last: ContextOpened | None, *, is_due: bool = False) -> ContextOpened | None:
-        """What to record before the model is asked, None where `last` says it all and no other one is due."""
+        """The opening to record before the model is called; None if `last` still holds and no new one is due."""
         cause = self._cause(last) or ("history" if is_due else None)
         if cause is None:
             return None
@@ -59,13 +59,13 @@ class ContextPrefix:
         )
 
     def body(self) -> bytes:
-        """Both texts whole."""
+        """The JSON of system prompt and tools."""
         return _body(self.system, tuple([tool.offer for tool in self.tools]))
 
     def _cause(self, last: ContextOpened | None) -> OpeningCause | None:
         if last is None:
             return "started"
-        # What was opened before there were presets is what it was.
+        # Openings from before there were presets are not outdated by them.
         is_other = last.preset is not None and last.preset != self.preset
         if is_other or last.missing_preset != self.missing_preset:
             return "preset"
@@ -89,7 +89,7 @@ def _body(system: str, offers: tuple[str, ...]) -> bytes:
     return f'{{"system":{json.dumps(system, ensure_ascii=False)},"tools":{_json_list(offers)}}}'.encode()
 
 
-# Mostly the same as for the last run, and some tens of kilobytes.
+# Usually the same as for the last run, and some tens of kilobytes.
 @lru_cache(maxsize=16)
 def _reference_of_tools(offers: tuple[str, ...]) -> ContentReference:
     return _reference(_json_list(offers))

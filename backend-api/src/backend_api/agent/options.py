@@ -1,8 +1,8 @@
-"""What may be chosen of how an agent works: one value, merged from layers and read into a `Setup` at each opening.
+"""Options of how an agent works: one value, merged from layers and read into a `Setup` at each opening.
 
 Layers, lowest first: deployment, user, folder, preset, session. All but that of a folder exist so far; it is merged
-into those below the preset in `RunServices` and in `UserRules`, which hand them to `Presets.layered`. What protects a
-person holds whichever of the layers below the session asks for it (`defaults_of`); the session's alone may lift it.
+into those below the preset in `RunServices` and in `UserRules`, which hand them to `Presets.layered`. An option that
+protects a person holds if any layer below the session sets it (`defaults_of`); only the session's may lift it.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from backend_api.agent.tool_rules import covers
 
 Effort = Literal["high", "max"]
 AgentMode = Literal["normal", "plan"]
-"""In plan mode an agent only reads, until a person approves its plan."""
+"""The mode of an agent: in plan mode it only reads, until a person approves its plan."""
 ThinkingLevel = Literal["off", "high", "max"]
-"""What a model is asked for; None asks for nothing, and the model does as it does by itself."""
+"""The thinking level requested from a model; None requests nothing, and the model's own default holds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """None: not chosen. `max_turns` counts the model's answers in a run, to whichever agent; calls of
-    `denied_tools` are not run, those of `asked_tools` only once a person approves them, and with `enable_approval` all
-    that change something but those of `allowed_tools`. Tools are named exactly or by globs, see `tool_rules`. With
-    `enable_tracing` each call of a model is stored, as it is sent and answered; with `enable_teams` the agent may begin
-    others that work beside it."""
+    """None means not chosen. `max_turns` limits the model answers in a run, of all agents together. Calls of
+    `denied_tools` are not run, and those of `asked_tools` only once a person approves them; with `enable_approval` so
+    are all that change something, but for `allowed_tools`. Tools are named exactly or by globs, see `tool_rules`. With
+    `enable_tracing` each model call is stored, with request and answer; with `enable_teams` the agent may begin others
+    that work beside it."""
 
     model: str | None = None
     preset: str | None = None
@@ -44,12 +44,12 @@ class Options:
 
     @property
     def mode(self) -> AgentMode:
-        """The one a session opens in."""
+        """The mode in which a session begins."""
         return "plan" if self.enable_plan_mode else "normal"
 
     @property
     def thinking(self) -> ThinkingLevel | None:
-        """What these ask for, whether the model can do it or not."""
+        """The thinking level that these options request, whether the model supports it or not."""
         if self.enable_thinking is None:
             return None
         return (self.thinking_effort or "high") if self.enable_thinking else "off"
@@ -58,14 +58,14 @@ class Options:
 NO_OPTIONS = Options()
 _NAMES = tuple(one.name for one in fields(Options))
 JUDGED_BY = ("denied_tools", "asked_tools", "allowed_tools", "enable_approval")
-"""What each call is judged by, as it is chosen then."""
+"""Options that judge a call, read as they are when the call is made."""
 
 
 @lru_cache(maxsize=256)
 def defaults_of(lowest: Options, *layers: Options) -> Options:
-    """What holds where a session chooses nothing, of the layers below it, lowest first: as `merged`, but no layer lifts
-    what another one protects by. Tools that any denies are denied, those that any asks for are asked for, and approvals
-    and plan mode are on where any has them on."""
+    """Options that hold if the session chooses nothing, merged from the layers below it, lowest first: as `merged`, but
+    no layer lifts the protection of another. A tool is denied, or needs approval, if any layer says so, and approvals
+    and plan mode are on if any layer turns them on."""
     return reduce(_with_defaults, layers, lowest)
 
 
@@ -89,7 +89,7 @@ def _either(lower: bool | None, upper: bool | None) -> bool | None:
 
 
 def _intersection(lower: Options, upper: Options) -> frozenset[str] | None:
-    """A layer lets calls run without the approval that it asks for itself, and not without another one's."""
+    """Calls allowed without approval: a layer can exempt calls from its own approval only, not from another layer's."""
     if lower.enable_approval and upper.enable_approval:
         ours, theirs = lower.allowed_tools or frozenset(), upper.allowed_tools or frozenset()
         return frozenset(rule for rule in ours | theirs if covers(ours, rule) and covers(theirs, rule))
@@ -99,7 +99,7 @@ def _intersection(lower: Options, upper: Options) -> frozenset[str] | None:
 
 
 def merged(*layers: Options) -> Options:
-    """Of each field the last layer that chose it decides."""
+    """The options of all layers: the last layer that sets a field decides."""
     chosen: dict[str, Any] = {}
     for layer in layers:
         chosen |= {name: value for name in _NAMES if (value := getattr(layer, name)) is not None}
@@ -107,7 +107,7 @@ def merged(*layers: Options) -> Options:
 
 
 def session_options(model: str | None, stored: Mapping[str, Any], preset: str | None = None) -> Options:
-    """The session's layer. What an earlier version stored and no version reads is passed over."""
+    """The session's layer. Fields that an earlier version stored and that no longer exist are skipped."""
     names = ("max_turns", "enable_thinking", "thinking_effort", "enable_approval", "enable_plan_mode", "enable_tracing")
     turns, thinks, effort, asks, plans, traces = (stored.get(name) for name in names)
     teams = stored.get("enable_teams")
@@ -128,7 +128,7 @@ def session_options(model: str | None, stored: Mapping[str, Any], preset: str | 
 
 
 def stored_options(options: Options) -> dict[str, Any]:
-    """What `session_options` reads as these, but for model and preset; only what is chosen."""
+    """The inverse of `session_options`, without model and preset: only what is chosen."""
     chosen: dict[str, Any] = {}
     for name in _NAMES:
         value: Any = getattr(options, name)

@@ -1,4 +1,4 @@
-"""Which events of a session make up the conversation that is shown. The log keeps all of them."""
+"""The events of a session that make up the conversation shown. The log keeps all events."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ BESIDE_PATHS: frozenset[str] = frozenset(
         "llm.response",
     }
 )
-"""What is told of the session's settings, its computer and its model calls holds on every path."""
+"""Event types that hold on every path: of the session's settings, its computer and its model calls."""
 
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """Of the events before the number `since` those in `ranges`, each the first and the last of some, and all from
+    """A selection of events: those in `ranges` (first and last number of each) before the number `since`, and all from
     there on."""
 
     ranges: tuple[tuple[int, int], ...] = ()
@@ -40,7 +40,7 @@ class Path:
         return seq >= self.since or any(first <= seq <= last for first, last in self.ranges)
 
     def gaps(self) -> list[tuple[int, int]]:
-        """The numbers between that are not on it."""
+        """The ranges of numbers in between that are not on it."""
         gaps: list[tuple[int, int]] = []
         begin = 1
         for first, last in self.ranges:
@@ -52,17 +52,17 @@ class Path:
         return gaps
 
     def until(self, last: int) -> list[list[int]]:
-        """The ranges of what of it stands up to this number."""
+        """The ranges of its events up to this number."""
         ranges = [*self.ranges, *([(self.since, last)] if last >= self.since else [])]
         return merged([first, min(end, last)] for first, end in ranges if first <= last)
 
 
 WHOLE = Path()
-"""All of the log, where no other one was ever selected."""
+"""The whole log, if no other path was ever selected."""
 
 
 def merged(ranges: Iterable[Sequence[int]]) -> list[list[int]]:
-    """Without seams between ranges that touch, and without those that hold nothing."""
+    """The ranges with adjacent ones joined and empty ones removed."""
     result: list[list[int]] = []
     for first, last in ranges:
         if last < max(first, 1):
@@ -75,7 +75,7 @@ def merged(ranges: Iterable[Sequence[int]]) -> list[list[int]]:
 
 
 def path_after(event: Event | None) -> Path:
-    """As the last `path.selected` of a session tells it."""
+    """The path that the last `path.selected` of a session defines."""
     if event is None or not isinstance(event.payload, PathSelected):
         return WHOLE
     return Path(tuple((first, last) for first, last in event.payload.path), event.seq or 0)

@@ -1,4 +1,4 @@
-"""Whether a session is in plan mode: a fold of its recorded stream."""
+"""The session's plan mode: a fold of its log."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ OPTION = "enable_plan_mode"
 
 
 class ModeFold:
-    """`mode` is None until the log says one, and where the person took theirs back: then it is that of all options
-    together. A person who changes `enable_plan_mode` changes the mode; any other change of options leaves it alone.
-    Logs of old don't say which options changed."""
+    """The mode by the log. `mode` is None until an event sets it, and after the person reset theirs: then the merged
+    options decide. A person who changes `enable_plan_mode` changes the mode; any other change of options does not. Old
+    logs don't record which options changed."""
 
     def __init__(self) -> None:
         self.mode: AgentMode | None = None

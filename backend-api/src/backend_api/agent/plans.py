@@ -1,4 +1,4 @@
-"""A plan that a person decides about, and what its call comes to."""
+"""A plan that a person decides about, and the result of its call."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _REJECTED: dict[ResolvedBy, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanDecision:
-    """Of a person; the model reads the feedback with it."""
+    """A person's decision; the model reads the feedback with it."""
 
     decision: PlanVerdict
     feedback: str | None = None
@@ -37,22 +37,22 @@ class PlanDecision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What one call proposes."""
+    """The plan that one call proposes."""
 
     call_id: str
     plan: str
     kind: Literal["plan"] = "plan"
 
     def not_begun(self, by: ResolvedBy) -> list[ToolFinished]:
-        """The result of its call where a message or a stop came before it was proposed."""
+        """The result of its call if a message or a stop came before it was proposed."""
         return [replace(self._finished(_REJECTED[by], by), has_begun=False)]
 
     def asked(self, wait_id: str, deadline: datetime) -> PlanProposed:
-        """What tells of it."""
+        """The event that proposes the plan."""
         return PlanProposed(plan_id=wait_id, call_id=self.call_id, plan=self.plan, expires_at=deadline)
 
     def resolved(self, wait_id: str, by: ResolvedBy, answer: PlanDecision | None) -> list[Recorded]:
-        """What is recorded when it is decided; without an answer it is rejected."""
+        """The events of its decision; without an answer it is rejected."""
         answer = answer or PlanDecision(decision="reject")
         feedback = (answer.feedback or "").strip() or None
         decided = PlanDecided(plan_id=wait_id, decision=answer.decision, feedback=feedback, by=by)

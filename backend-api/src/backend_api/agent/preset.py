@@ -1,4 +1,4 @@
-"""Presets: what an agent is told, which tools it has and how it works, under one name that a session chooses."""
+"""Presets: a prompt, a set of tools and options, under one name that a session chooses."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from backend_api.agent.tool_rules import is_named
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suggestion:
-    """Something to begin with: `text` is the message that `title` stands for."""
+    """A suggestion for a first message: `title` is shown, and `text` is sent."""
 
     title: str
     text: str
@@ -22,7 +22,7 @@ class Suggestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PresetText:
-    """What a person reads of a preset, in one language."""
+    """A preset's texts for people, in one language."""
 
     label: str
     description: str
@@ -31,10 +31,10 @@ class PresetText:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preset:
-    """`prompt` is a part of the system prompt; `tools` names those it has, exactly or by globs, and None is all;
-    `first` those of them that it is told from the start beside the usual ones, as long as there is room; `translations`
-    are by language (`zh`). Its `options` count more than those of layers below, less than a session's own; it lifts
-    nothing by which those below protect the person (`defaults_of`)."""
+    """A choice of prompt, tools and options. `prompt` is a part of the system prompt; `tools` names the tools, exactly
+    or by globs, and None is all; `first` are those of them defined in the prompt beside the usual ones, as long as
+    there is room; `translations` are by language (`zh`). Its `options` override those of layers below and yield to a
+    session's own; it lifts no protection set by a layer below (`defaults_of`)."""
 
     id: str
     text: PresetText
@@ -45,30 +45,31 @@ class Preset:
     options: Options = NO_OPTIONS
 
     def has(self, name: str) -> bool:
-        """Whether it leaves an agent the tool of that name."""
+        """Whether the preset includes the tool of that name."""
         return self.tools is None or is_named(name, self.tools)
 
     def may_have(self, prefix: str) -> bool:
-        """Whether it leaves an agent any tool whose name begins so."""
+        """Whether the preset includes any tool whose name begins with the prefix."""
         return self.tools is None or any(_may_begin(rule, prefix) for rule in self.tools)
 
     def has_sandbox(self, tools: Sequence[ToolSpec]) -> bool:
-        """Whether one of these tools that it has needs a sandbox."""
+        """Whether one of these tools is in the preset and needs a sandbox."""
         return any(tool.needs_sandbox and self.has(tool.name) for tool in tools)
 
 
 def _may_begin(rule: str, prefix: str) -> bool:
-    """Whether a name that begins so can be one that the rule names."""
+    """Whether the rule can match a name that begins with the prefix."""
     fixed = re.split(r"[*?]", rule, maxsplit=1)[0]
     return fixed.startswith(prefix) or (fixed != rule and prefix.startswith(fixed))
 
 
 NO_PRESET = Preset(id="", text=PresetText(label="", description=""))
-"""All tools, and nothing told."""
+"""The preset with all tools and no prompt."""
 
 
 class Layers(NamedTuple):
-    """The preset of a session, the options of all layers together, and those of all below the session's."""
+    """The preset of a session, the options merged from all layers, and those merged from the layers below the
+    session's."""
 
     preset: Preset
     options: Options
@@ -76,11 +77,11 @@ class Layers(NamedTuple):
 
 
 class Presets:
-    """Those of a deployment, in the order in which they are offered. A session that chose none, or one that is gone,
-    has the default."""
+    """The presets of a deployment, in display order. A session without a choice, or whose choice no longer exists, gets
+    the default."""
 
     def __init__(self, presets: Sequence[Preset] = (NO_PRESET,), *, default: str = NO_PRESET.id) -> None:
-        """Raises `KeyError` where the default is none of them."""
+        """Raises `KeyError` if no preset has the default's id."""
         self.all = tuple(presets)
         self._by_id = {preset.id: preset for preset in presets}
         self.default = self._by_id[default]

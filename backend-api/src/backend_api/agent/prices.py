@@ -1,4 +1,4 @@
-"""What a model call costs."""
+"""Prices of model calls."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ PER_TOKENS = 1_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prices:
-    """US dollars per million tokens: sent, of it read from and written to the provider's cache, and answered.
+    """US dollars per million tokens of input, of input read from and written to the provider's cache, and of output.
 
-    A call that was sent more than `above` tokens costs what `long` says, all of it.
+    A call with more than `above` input tokens is charged by `long` as a whole.
     """
 
     input: float
@@ -29,7 +29,7 @@ class Prices:
         return not (self.input or self.output)
 
     def cost(self, usage: Usage) -> float | None:
-        """Of one call, in US dollars; None where its provider told no usage."""
+        """The cost of one call in US dollars; None if its provider reported no usage."""
         if self.long is not None and self.above is not None and usage.input > self.above:
             return self.long.cost(usage)
         if self.are_nothing:

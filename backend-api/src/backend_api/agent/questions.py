@@ -1,4 +1,4 @@
-"""Questions of one call, and what it comes to when they are answered, or are not."""
+"""Questions of one call, and its result when they are answered, or are not."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _UNANSWERED: dict[ResolvedBy, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """Of a person, by the questions' ids."""
+    """A person's answers by the questions' ids."""
 
     answers: Mapping[str, str]
     kind: Literal["question"] = "question"
@@ -36,27 +36,27 @@ class Answers:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Questions:
-    """What one call asks."""
+    """The questions of one call."""
 
     call_id: str
     questions: Sequence[Question]
     kind: Literal["question"] = "question"
 
     def not_begun(self, by: ResolvedBy) -> list[ToolFinished]:
-        """The result of its call where a message or a stop came before it was asked."""
+        """The result of its call if a message or a stop came before it was asked."""
         unasked = ToolFinished(
             call_id=self.call_id, success=False, preview=_UNANSWERED[by], cancelled=by == "stop", has_begun=False
         )
         return [unasked]
 
     def asked(self, wait_id: str, deadline: datetime) -> QuestionAsked:
-        """What tells of it."""
+        """The event that asks the questions."""
         return QuestionAsked(
             question_id=wait_id, call_id=self.call_id, questions=list(self.questions), expires_at=deadline
         )
 
     def resolved(self, wait_id: str, by: ResolvedBy, answer: Answers | None) -> list[Recorded]:
-        """What is recorded when it is over: the resolution, and the result of its call."""
+        """The events of the end: the resolution, and the result of its call."""
         answers = None
         if answer is not None:
             self._check(answer.answers)

@@ -1,4 +1,4 @@
-"""What is stored in one step of the stream."""
+"""Items that are stored in one step of the stream."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ class Body:
     parts: Sequence[BodyPart] = ()
 
     def reference(self) -> BodyReference:
-        """What stands of it in its event."""
+        """The reference to the body in its event."""
         digest = hashlib.blake2b(self.content, digest_size=16).hexdigest()
         return BodyReference(size=len(self.content), media_type=self.media_type, digest=digest, parts=[*self.parts])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded:
-    """A stored payload with the long body that stands beside it, if any, and what the model reads of a result where
-    that is not its preview."""
+    """A stored payload with its long body, if it has one, and `output`, the text the model reads of a result if that is
+    not the preview."""
 
     payload: StoredPayload
     body: Body | None = None
@@ -32,5 +32,5 @@ class Recorded:
 
     @property
     def seen_seq(self) -> int:
-        """The last of the person's messages the model had read when it said this; 0 where it read none of them."""
+        """The number of the last user message the model had read by then; 0 if it had read none."""
         return 0 if agent_of(self.payload) is not None else getattr(self.payload, "seen_seq", 0)

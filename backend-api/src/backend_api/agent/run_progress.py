@@ -1,4 +1,4 @@
-"""How far an agent has come in a run: a fold of what is recorded of it."""
+"""An agent's progress in a run: a fold of its events."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from backend_api.agent.events import (
 from backend_api.agent.step import NO_RESULT
 
 ASKED = (ApprovalRequested, QuestionAsked, PlanProposed)
-"""With which a run begins to wait."""
+"""The events with which a run begins to wait."""
 
 
 @dataclass(slots=True)
 class RunProgress:
-    """How far an agent has come in a run, as recorded. `open_calls` were recorded as starting and never as ended; of
-    them those `needing_approval` never started, and may once they are `approved`. `attempts_without_progress` counts
-    the run's starts since a tool last gave it a result. `usage` of the main agent is the whole run's, and `last_turns`
-    are the numbers of the last answers of its sub-agents, also of those that are done."""
+    """An agent's progress in a run, by the log. `open_calls` have a recorded start and no end; those of them
+    `needing_approval` never started, and may once they are `approved`. `attempts_without_progress` counts the run's
+    starts since a tool last returned a result. `usage` of the main agent is the whole run's, and `last_turns` are the
+    numbers of the last answers of its sub-agents, also of finished ones."""
 
     run_id: str
     last_turn: int = 0
@@ -55,7 +55,7 @@ class RunProgress:
 
     @property
     def turns_below(self) -> int:
-        """How many answers its sub-agents gave."""
+        """The number of answers of its sub-agents."""
         return sum(self.last_turns.values())
 
     def apply(self, event: Event) -> None:
@@ -95,7 +95,7 @@ class RunProgress:
                 pass
 
     def apply_of_another(self, event: Event) -> None:
-        """What a sub-agent of it did counts as the run's."""
+        """Count an event of a sub-agent as the run's."""
         self._count_time(event)
         agent_id, turn = agent_of(event.payload), getattr(event.payload, "turn", 0)
         if agent_id is not None and turn:
@@ -109,7 +109,7 @@ class RunProgress:
                 pass
 
     def _count_time(self, event: Event) -> None:
-        """A worker has the run from its start until it waits, or is left to another one."""
+        """Count the time that workers have the run: from a start until it waits, or is left to another worker."""
         match event.payload:
             case RunStarted():
                 self.is_waiting = False

@@ -1,4 +1,4 @@
-"""Messages that a schedule sends, as the model reads them."""
+"""Messages that a schedule sends, in the words the model reads."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from datetime import UTC, datetime
 from backend_api.agent.events import MessageUser, ScheduleFired
 
 MAX_MISSED = 1000
-"""Counted up to here."""
+"""The count of missed times stops here."""
 _FIRED = "(Sent by a schedule of the user{due}.{missed} The user may not be there to answer.)"
 _MISSED = " It was not sent in time for {count}, {when}: this one message is for all of them."
 
 
 def message_of(message: MessageUser, fired: ScheduleFired | None) -> str:
-    """What a message says; below that of a schedule, which one it is and what was missed."""
+    """The text of a message; a schedule's is followed by its due time and the missed times."""
     if fired is None or fired.message_id != message.message_id:
         return message.text
     due = f", due {_time(fired.due_at)}" if fired.due_at else ", as the user asked for now"

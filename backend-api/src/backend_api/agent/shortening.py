@@ -1,10 +1,10 @@
-"""Texts that are too long, with a mark where something is left out."""
+"""Shortens texts, with a mark where something is left out."""
 
 from __future__ import annotations
 
 
 def shorten(text: str, limit: int) -> str:
-    """Head and tail of a text over the limit, with a mark that says how much is left out."""
+    """The head and tail of a text over the limit, with a mark that states how much is left out."""
     if len(text) <= limit:
         return text
     mark = f"\n[... {len(text) - limit} characters left out ...]\n"
@@ -12,6 +12,6 @@ def shorten(text: str, limit: int) -> str:
 
 
 def head_and_tail(text: str, keep: int, mark: str) -> str:
-    """So many characters of it, two thirds of them its first ones, with the mark between."""
+    """The first two thirds and the last third of `keep` characters of the text, with the mark between."""
     head = keep * 2 // 3
     return text[:head] + mark + (text[len(text) - (keep - head) :] if keep > head else "")

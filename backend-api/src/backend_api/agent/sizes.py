@@ -1,4 +1,4 @@
-"""How many tokens a text is about, where no provider has counted it."""
+"""Estimates of the tokens of a text that no provider has counted."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from backend_api.agent.model import AssistantTurn, NoteTurn, ToolTurn, Turn, Use
 
 PICTURE_TOKENS = 1_600
 CountTokens = Callable[[Iterable[str]], Awaitable[int]]
-"""About as many as a model's provider counts for these texts together. It may take a moment, and memory, to begin: who
-only asks whether they are below a bound asks `most_tokens` first."""
+"""An estimate of the tokens that a model's provider counts for these texts together. It may take time and memory to
+start: to check a bound, try `most_tokens` first."""
 
 
 def estimated_tokens(text: str) -> int:
-    """Without any vocabulary: as OpenAI's newest one has it for prose, on average over a script. What is no language at
-    all, such as base64, is up to three times as many."""
+    """An estimate without any vocabulary: close to OpenAI's newest one for prose, on average over a script. Text in no
+    language, such as base64, has up to three times as many."""
     if text.isascii():
         return len(text) // 4
     plain = len(text.encode("ascii", "ignore"))
@@ -31,18 +31,18 @@ async def count_estimated(texts: Iterable[str]) -> int:
 
 
 def tokens_of(turns: Iterable[Turn], count: Callable[[str], int]) -> int:
-    """Of all that a model reads of them but their pictures."""
+    """The tokens of everything a model reads of these turns, but for their pictures."""
     return sum(map(count, texts_of(turns)))
 
 
 def texts_of(turns: Iterable[Turn]) -> Iterator[str]:
-    """All that a model reads of them but their pictures."""
+    """All texts a model reads of these turns."""
     for turn in turns:
         yield from _texts(turn)
 
 
 def most_tokens(text: str) -> int:
-    """No vocabulary has more for it, as a token is a byte at least; far less work than counting."""
+    """An upper bound for every vocabulary, as a token has at least a byte; much cheaper than counting."""
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 

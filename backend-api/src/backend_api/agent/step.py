@@ -1,4 +1,4 @@
-"""One step of an agent: a model call with what came of it, as the conversation has it."""
+"""One step of an agent: a model call with its results, as the conversation holds it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NO_RESULT = (
 
 @dataclass(slots=True)
 class Step:
-    """One model call: what it was told, what it said, what it asked for and what came back."""
+    """One model call: the notes before it, its answer, its calls and their results."""
 
     run_id: str | None
     turn: int
@@ -33,16 +33,16 @@ class Step:
 
     @property
     def read_until(self) -> int:
-        """Number of the last event the model can have read; logs of old do not tell it of thinking alone."""
+        """The number of the last event the model can have read; old logs lack it for steps with thinking alone."""
         return self.seen_seq or (self.first_seq if self.has_said or self.calls else 0)
 
     @property
     def is_answer(self) -> bool:
-        """Whether it said all it was to say, and asked for nothing more."""
+        """Whether it is a complete answer without calls."""
         return self.has_said and not self.is_partial and not self.calls
 
     def turns(self) -> list[Turn]:
-        """What it adds to the conversation."""
+        """The turns it adds to the conversation."""
         said: list[Turn] = [*self.notes]
         text, begin = "".join(self.texts), 0
         for index, continuation in enumerate(self.continuations):

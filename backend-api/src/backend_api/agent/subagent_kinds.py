@@ -1,4 +1,4 @@
-"""Kinds of sub-agents, as values: those that are built in, those of a deployment, and those of a user."""
+"""Kinds of sub-agents, as values: built-in ones, a deployment's, and a user's."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from backend_api.agent.tool_rules import is_named
 from backend_api.kit.ids import UserId
 
 MAIN = "main"
-"""The agent that a person talks to. No kind has this name."""
+"""The kind of the agent that a person talks to. No other kind has this name."""
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 MAX_KINDS = 20
-"""Of a user, and as many of a deployment: the main agent reads of each with every answer."""
+"""The most kinds of a user, and of a deployment: the main agent's prompt lists each."""
 MAX_DESCRIPTION_CHARACTERS = 300
 MAX_PROMPT_CHARACTERS = 8_000
 MAX_TOOL_RULES = 100
@@ -24,13 +24,13 @@ MAX_TOOL_RULE_CHARACTERS = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubagentKind:
-    """`description` tells the main agent what it is good for, `prompt` the agent itself how it works. `tools` names
-    those it has, exactly or by globs, of all that the main agent may use; None is all; of them it is
-    told those from the start that `first` names beside the usual ones. Without a `model` it is that
-    for sub-agents, else the session's.
+    """A kind of sub-agent. `description` tells the main agent its purpose, and `prompt` tells the sub-agent how to
+    work. `tools` names its tools, exactly or by globs, out of those the main agent may use; None is all. `first` names
+    those defined in its prompt beside the usual ones. Without a `model` it has the one for sub-agents, else the
+    session's.
 
-    It only takes away: its tools are some of the main agent's, whose gates judge its calls, and none reads its text.
-    Built-in ones can't be replaced, as what `explore` may do would depend on who asks.
+    A kind can only take away: its tools are some of the main agent's, whose gates judge its calls and never read its
+    text. Built-in kinds can't be replaced, as otherwise the rights of `explore` would depend on the user.
     """
 
     name: str
@@ -42,7 +42,7 @@ class SubagentKind:
     only_reads: bool = False
 
     def has(self, tool: ToolSpec) -> bool:
-        """Whether an agent of this kind is given a tool, where nothing else takes it away."""
+        """Whether an agent of this kind may have the tool, unless something else takes it away."""
         if tool.asks_person or (self.only_reads and not tool.read_only):
             return False
         return self.tools is None or is_named(tool.name, self.tools)
@@ -116,20 +116,20 @@ def is_built_in(name: str) -> bool:
 
 
 def find_kind(kinds: Iterable[SubagentKind], name: str) -> SubagentKind | None:
-    """The one of that name."""
+    """The kind of that name; None if there is none."""
     return next((kind for kind in kinds if kind.name == name), None)
 
 
 class Kinds(Protocol):
-    """Those that sub-agents of a user may be of."""
+    """The kinds that a user's sub-agents may have."""
 
     @property
     def shared(self) -> Sequence[SubagentKind]:
-        """Those of everybody."""
+        """The kinds that all users have."""
         ...
 
     async def __call__(self, user_id: UserId) -> Sequence[SubagentKind]:
-        """In the order in which they are offered. Raises `StoreUnavailableError`."""
+        """The user's kinds in display order. Raises `StoreUnavailableError`."""
         ...
 
 
@@ -142,4 +142,4 @@ class _BuiltInKinds:
 
 
 BUILT_IN_KINDS = _BuiltInKinds()
-"""Where neither a deployment nor users write any."""
+"""The kinds if neither the deployment nor users define any."""

@@ -1,4 +1,4 @@
-"""A conversation's summary, asked of a model that reads all of it, from which the agent goes on."""
+"""Summaries of conversations: a model reads the whole one, and the agent continues from its summary."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from backend_api.agent.model import (
 from backend_api.agent.shortening import shorten
 
 SHORT_CHARACTERS = 1_000
-"""Of each text, where the conversation is too long for the model that sums it up."""
+"""The most characters of each text if the conversation is too long for the model that summarises it."""
 ASKED = """\
 The conversation is about to be continued from a summary instead of all that stands above. Write that summary now, as \
 text alone and without calling a tool. Whoever goes on knows nothing but it and the last step, so leave out nothing \
@@ -41,11 +41,11 @@ that is still needed:
 6. what is to be done next.
 Write in the language of the conversation."""
 FOCUS = "\nGive the most room to this: {focus}"
-"""Who asked for it is not said: the agent may have, and what it read may have made it."""
+"""The prompt does not name the source of the focus: the agent may have set it, led by a text it read."""
 
 
 class SummaryError(Exception):
-    """There is no summary; the message says why in English. `fault` is the model's, where it failed."""
+    """There is no summary; the message is the reason in English. `fault` is the model's error, if it failed."""
 
     def __init__(self, reason: str, fault: ModelError | None = None) -> None:
         super().__init__(reason)
@@ -54,14 +54,14 @@ class SummaryError(Exception):
 
 @dataclass(slots=True, kw_only=True)
 class Summarizer:
-    """Asks for one summary. `used` is what that cost so far, whatever comes of it."""
+    """Requests one summary. `used` is its usage so far, whatever the outcome."""
 
     model: ResolvedModel
     used: Usage = field(default_factory=Usage)
 
     async def summarize(self, request: ModelRequest, focus: str | None) -> str:
-        """Of the conversation of a request, which is sent as it is with one note more, so that what a provider cached
-        of it counts; another model is asked for what it can. Where it is too long, its long texts are cut.
+        """Summarise the conversation of a request. It is sent unchanged with one more note, so that the provider's
+        cache counts; for another model it is adapted. If it is too long, its long texts are cut.
 
         Raises `SummaryError`.
         """
@@ -100,8 +100,7 @@ class Summarizer:
 
 
 def _request_for(info: ModelInfo, request: ModelRequest) -> ModelRequest:
-    """The request as it can be made of this model. Of another one's thinking it is sent nothing, as that is signed for
-    the model that thought."""
+    """The request adapted to this model. It holds no thinking of another model, which is signed for that one."""
     if info.id == request.model:
         return request
     return replace(

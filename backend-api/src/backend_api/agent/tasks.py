@@ -1,5 +1,5 @@
-"""The tasks of a session, which its agents share: what may stand in them, and how they change. What does not fit is
-refused whole."""
+"""The tasks of a session, which its agents share: their limits, and how they change. A change that doesn't fit is
+refused as a whole."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from backend_api.agent.events import Task, TaskPriority, TaskStatus, TasksUpdate
 
 MAX_TASKS = 100
 MAX_CHARACTERS = 48_000
-"""Of all tasks together, as they are stored."""
+"""The most characters of all tasks together, as they are stored."""
 NO_TASKS = TasksUpdated(version=0, last_id=0, tasks=[])
 Tasks = Sequence[Task]
 Change = Callable[[TasksUpdated], TasksUpdated]
@@ -21,28 +21,28 @@ Change = Callable[[TasksUpdated], TasksUpdated]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskEdit:
-    """A change of the person that made this version, a line for each task."""
+    """A change by the person that made this version, a line for each task."""
 
     version: int
     lines: Sequence[str]
 
 
 class TasksRefusedError(Exception):
-    """A change that may not be; says what to do instead. Nothing of it was made."""
+    """A change that is not allowed; the message says what to do instead. Nothing of it was made."""
 
 
 @dataclass(slots=True)
 class TaskBoard:
-    """The tasks as a run knows them: those that are recorded, and what its agents changed since and is not recorded
-    yet. Each change is made on the one before, so that none of two agents that work at once loses the other's. Where
-    the person changed them meanwhile, what is not recorded yet is made once more on that."""
+    """The tasks as a run knows them: the recorded ones, and its agents' changes since. Each change is made on the one
+    before, so that two agents at work never lose each other's. If the person changed the tasks meanwhile, changes not
+    recorded yet are made once more on top."""
 
     recorded: Callable[[], TasksUpdated] = lambda: NO_TASKS
     mirrored: dict[str, Task] = field(default_factory=dict[str, Task])
-    """As they were last written into the workspace."""
+    """The tasks as they were last written into the workspace."""
     _ahead: TasksUpdated = NO_TASKS
     _unrecorded: dict[int, Change] = field(default_factory=dict[int, Change])
-    """By the versions that they made."""
+    """Changes by the versions that they made."""
 
     def known(self) -> TasksUpdated:
         recorded = self.recorded()
@@ -57,16 +57,17 @@ class TaskBoard:
         return self._ahead
 
     def settle(self, update: TasksUpdated) -> None:
-        """It is recorded, with all that was changed before it."""
+        """Mark this update, and all changes before it, as recorded."""
         self._unrecorded = {version: one for version, one in self._unrecorded.items() if version > update.version}
 
     def forget_unrecorded(self) -> None:
-        """What was to be recorded was cut before it was: nothing of it was changed."""
+        """Drop changes that were cut before they were recorded: they never happened."""
         self._ahead = NO_TASKS
         self._unrecorded = {}
 
     def _repeat_on(self, recorded: TasksUpdated) -> None:
-        """A change that is not possible any more is left out: its agent reads what the person changed."""
+        """Make changes once more on the recorded tasks. One that is no longer possible is dropped: its agent reads what
+        the person changed."""
         changes, self._ahead, self._unrecorded = [*self._unrecorded.values()], recorded, {}
         for change in changes:
             with suppress(TasksRefusedError):
@@ -91,7 +92,7 @@ def changed_by_person(known: TasksUpdated, change: Change) -> TasksUpdated:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskChange:
-    """What is to be different in one task; None: as it is. An entry of `metadata` that is None is removed."""
+    """Changes to one task; None leaves a field unchanged. An entry of `metadata` that is None is removed."""
 
     status: TaskStatus | None = None
     subject: str | None = None
@@ -105,13 +106,13 @@ class TaskChange:
 
 
 def with_task(known: TasksUpdated, task: Task) -> TasksUpdated:
-    """One more, which gets the next number."""
+    """The tasks with one more, which gets the next number."""
     number = known.last_id + 1
     return replace(known, last_id=number, tasks=[*known.tasks, replace(task, id=str(number))])
 
 
 def without_task(known: TasksUpdated, task_id: str) -> TasksUpdated:
-    """One less; what it blocked waits for it no longer. Raises `TasksRefusedError`."""
+    """The tasks without this one; those it blocked no longer wait for it. Raises `TasksRefusedError`."""
     task_of(known.tasks, task_id)
     left = [
         replace(
@@ -129,7 +130,7 @@ _CHANGED = ("status", "subject", "description", "active_form", "owner", "priorit
 
 
 def with_change(known: TasksUpdated, task_id: str, change: TaskChange, *, though_blocked: bool = False) -> TasksUpdated:
-    """With one task changed; the person may tick off one that is blocked. Raises `TasksRefusedError`."""
+    """The tasks with one changed; only the person may complete a blocked one. Raises `TasksRefusedError`."""
     task = task_of(known.tasks, task_id)
     given = {name: getattr(change, name) for name in _CHANGED}
     merged = {**task.metadata, **change.metadata}
@@ -154,7 +155,7 @@ def with_change(known: TasksUpdated, task_id: str, change: TaskChange, *, though
 
 
 def task_of(tasks: Tasks, task_id: str) -> Task:
-    """The one of that id. Raises `TasksRefusedError`."""
+    """The task of that id. Raises `TasksRefusedError`."""
     found = next((task for task in tasks if task.id == task_id), None)
     if found is None:
         ids = ", ".join(task.id for task in tasks) or "none"
@@ -163,12 +164,12 @@ def task_of(tasks: Tasks, task_id: str) -> Task:
 
 
 def open_blockers(tasks: Tasks, task: Task) -> list[str]:
-    """Ids of what has to be completed before this one may begin."""
+    """Ids of tasks that must be completed before this one may begin."""
     return [one.id for one in tasks if one.id in task.blocked_by and one.status != "completed"]
 
 
 def free_task(tasks: Tasks, name: str) -> Task | None:
-    """The first one that an agent of that name may begin: pending, not blocked, and nobody else's."""
+    """The first task that an agent of that name may begin: pending, not blocked, and nobody else's."""
     return next(
         (
             task
@@ -180,12 +181,12 @@ def free_task(tasks: Tasks, name: str) -> Task | None:
 
 
 def are_open(tasks: Tasks) -> bool:
-    """Whether something of them is left to do."""
+    """Whether any task is not completed."""
     return any(task.status != "completed" for task in tasks)
 
 
 def listed(tasks: Tasks) -> str:
-    """All of them as an agent reads them, a line each."""
+    """The list of all tasks for an agent, a line each."""
     lines = [_line(tasks, task) for task in tasks]
     return "\n".join(["The tasks are:", *lines]) if lines else "There are no tasks."
 
@@ -199,7 +200,7 @@ def _line(tasks: Tasks, task: Task) -> str:
 
 
 def describe_edit(before: Tasks, after: Tasks) -> list[str]:
-    """What differs, a line each."""
+    """The differences, a line each."""
     known = {task.id: task for task in before}
     left = {task.id for task in after}
     lines = [f"- deleted task {task.id}: {task.subject}" for task in before if task.id not in left]
@@ -214,7 +215,7 @@ def describe_edit(before: Tasks, after: Tasks) -> list[str]:
 
 
 def as_json(task: Task) -> dict[str, Any]:
-    """As tools and files have it: the names of the fields are those of the tools' arguments."""
+    """The task as JSON for tools and files, with the field names of the tools' arguments."""
     fields = asdict(task)
     for name, told in (("active_form", "activeForm"), ("blocked_by", "blockedBy")):
         fields[told] = fields.pop(name)
@@ -222,7 +223,7 @@ def as_json(task: Task) -> dict[str, Any]:
 
 
 def _with_edges(tasks: Tasks, edges: Sequence[tuple[str, str]]) -> list[Task]:
-    """Each edge is a task and one that it blocks."""
+    """Add edges, each from a task to one that it blocks."""
     by_id = {task.id: task for task in tasks}
     for before, after in edges:
         first, second = task_of(tasks, before), task_of(tasks, after)
@@ -238,7 +239,7 @@ def _with_edges(tasks: Tasks, edges: Sequence[tuple[str, str]]) -> list[Task]:
 
 
 def _find_path(by_id: Mapping[str, Task], begin: str, end: str) -> list[str] | None:
-    """From one task over those it blocks to another, None where there is none."""
+    """The path from one task to another along `blocks`; None if there is none."""
     ways, seen = [[begin]], {begin}
     for way in ways:
         if way[-1] == end:

@@ -1,5 +1,5 @@
-"""The team of a run: who is in it, what they told each other, and what they asked of each other. A fold of the log;
-what does not fit is refused whole, with what to do instead."""
+"""The team of a run: its members, their messages, and their requests to each other. It is a fold of the log; an action
+that doesn't fit is refused as a whole, with what to do instead."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from backend_api.agent.subagent_kinds import SubagentKind
 MAX_TEAMMATES = 5
 """The default of the setting."""
 LEAD = "lead"
-"""The agent that the person talks to. No teammate has this name."""
+"""The name of the agent that the person talks to. No teammate has it."""
 TASKS = "tasks"
-"""Who tells of a task of the session that one took. No teammate has this name either."""
+"""The sender of messages about a task that a teammate took. No teammate has this name either."""
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 MAX_ROLE_CHARACTERS = 200
 MAX_PROMPT_CHARACTERS = 20_000
 MAX_CONTENT_CHARACTERS = 8_000
 KEPT_MESSAGES = 50
-"""Of an inbox, the last ones."""
+"""The most messages of an inbox; the oldest are dropped."""
 MAX_REQUESTS = 200
-"""That a run knows, the last ones."""
+"""The most requests of a run; the oldest are dropped."""
 TEAMMATE = SubagentKind(name="teammate", description="")
-"""Has the tools that the main agent has, but those that only that may have."""
+"""The kind of all teammates: it has the main agent's tools, but for those that only that one may have."""
 _FIRST_OF_LEAD = frozenset({"spawn_teammate", "send_message"})
 _FIRST_OF_TEAMMATE = frozenset({"send_message", "submit_plan", "answer_shutdown", "task_list", "task_update"})
 _READ = """\
@@ -36,12 +36,12 @@ _READ = """\
 
 
 class TeamRefusedError(Exception):
-    """Something that may not be; says what to do instead."""
+    """An action that is not allowed; the message says what to do instead."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Teammate:
-    """One of a team, as known by now. `has_reported`: it told the lead something since it went to work last."""
+    """A member of a team. `has_reported`: it has sent the lead a message since it last began to work."""
 
     agent_id: str
     name: str
@@ -56,7 +56,7 @@ RequestStatus = Literal["pending", "approved", "rejected"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What one asked another, who alone may answer it, once."""
+    """A request to another agent, which alone may answer it, once."""
 
     id: str
     kind: Literal["shutdown", "plan"]
@@ -68,19 +68,19 @@ class Request:
 
 @dataclass(slots=True)
 class Team:
-    """Of the run at work: with its end all have left, and what they told each other is done with."""
+    """The team of the current run: when the run ends, all have left and all messages are dropped."""
 
     members: dict[str, Teammate] = field(default_factory=dict[str, Teammate])
-    """By their names; one that left may have a successor of its name."""
+    """The members by name; one that left may have a successor with the same name."""
     requests: dict[str, Request] = field(default_factory=dict[str, Request])
     inboxes: dict[str, list[TeamMessage]] = field(default_factory=dict[str, list[TeamMessage]])
     version: int = 0
-    """Grows with each change."""
+    """A number that grows with each change."""
     mirrored: int = 0
     """The version that was last written into the workspace."""
 
     def apply_update(self, new: TeammateUpdated) -> None:
-        """One began, or is at something else now."""
+        """Add a teammate, or change its state."""
         before = self.members.get(new.name)
         is_known = before is not None and before.agent_id == new.agent_id
         self.members[new.name] = Teammate(
@@ -96,7 +96,7 @@ class Team:
         self.version += 1
 
     def apply_message(self, message: TeamMessage) -> None:
-        """One told others something."""
+        """Deliver a message."""
         for name in message.recipients:
             self.inboxes[name] = [*self.inboxes.get(name, ()), message][-KEPT_MESSAGES:]
         sender = self.members.get(message.sender)
@@ -106,33 +106,33 @@ class Team:
         self.version += 1
 
     def clear(self) -> None:
-        """The run has ended."""
+        """Drop everything, as the run has ended."""
         if self.members:
             self.members, self.requests, self.inboxes = {}, {}, {}
             self.version += 1
 
     def present(self) -> list[Teammate]:
-        """Those that have not left."""
+        """The teammates who have not left."""
         return [one for one in self.members.values() if one.status != "left"]
 
     def find(self, name: str) -> Teammate | None:
-        """The one of that name, if it has not left."""
+        """The teammate of that name, unless it has left."""
         found = self.members.get(name)
         return found if found is not None and found.status != "left" else None
 
     def agent_of(self, name: str) -> str | None:
-        """Whose thread is told what the one of that name is told: None for the lead's. Raises `KeyError`."""
+        """The agent id of the thread that gets this member's messages: None for the lead's. Raises `KeyError`."""
         return None if name == LEAD else self.members[name].agent_id
 
     def open_plan_of(self, name: str) -> Request | None:
-        """The plan of one that is not reviewed yet."""
+        """The agent's plan that is not reviewed yet."""
         return next((one for one in self._pending() if one.kind == "plan" and one.sender == name), None)
 
     def _pending(self) -> list[Request]:
         return [one for one in self.requests.values() if one.status == "pending"]
 
     def pending_for(self, name: str) -> list[Request]:
-        """What one is to answer."""
+        """The open requests to this agent."""
         return [one for one in self._pending() if one.recipient == name]
 
     def _apply_request(self, message: TeamMessage) -> None:
@@ -155,7 +155,7 @@ class Team:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Membership:
-    """Who an agent is in its team, and what it knows of that by now."""
+    """An agent's part in its team, with the team's current state."""
 
     name: str
     role: str
@@ -167,22 +167,22 @@ class Membership:
 
     @property
     def first_tools(self) -> frozenset[str]:
-        """Those that it is told from the start, of the team's and of the session's tasks."""
+        """Tools of the team, and of the session's tasks, that are defined in its prompt from the start."""
         return _FIRST_OF_LEAD if self.is_lead else _FIRST_OF_TEAMMATE
 
 
 def teammate_of(call_id: str) -> str:
-    """The agent that a call began: the same one for whichever worker goes on with it."""
+    """The agent that a call began: the same for whichever worker continues it."""
     return f"teammate_{call_id}"
 
 
 def request_of(call_id: str) -> str:
-    """The id of what a call asks: short, as models write it."""
+    """The id of a call's request: short, as models have to write it."""
     return f"req_{call_id.removeprefix('call_')[-12:]}"
 
 
 def spawned(team: Team, call_id: str, *, name: str, role: str, prompt: str, most: int) -> TeammateUpdated:
-    """One more. Raises `TeamRefusedError`."""
+    """The event that adds a teammate. Raises `TeamRefusedError`."""
     if NAME.fullmatch(name) is None or name in (LEAD, TASKS):
         raise TeamRefusedError(
             f"name: {name!r} can't be one. Use up to 32 of a-z, 0-9, _ and -, and neither {LEAD} nor {TASKS}."
@@ -207,7 +207,7 @@ def updated(
     reason: TeammateEnd | None = None,
     detail: str | None = None,
 ) -> TeammateUpdated:
-    """What tells that it is at something else now."""
+    """The event of a teammate's new state."""
     return TeammateUpdated(
         agent_id=one.agent_id,
         name=one.name,
@@ -238,7 +238,7 @@ def broadcast(team: Team, call_id: str, *, sender: str, content: str) -> TeamMes
 
 
 def shutdown_requested(team: Team, call_id: str, teammate: str) -> TeamMessage:
-    """The lead asks one to leave. Raises `TeamRefusedError`."""
+    """The lead's request to a teammate to leave. Raises `TeamRefusedError`."""
     _require(team, teammate, LEAD)
     if open_one := next((one for one in team.pending_for(teammate) if one.kind == "shutdown"), None):
         raise TeamRefusedError(f"{teammate} is asked already and has not answered yet: {open_one.id}.")
@@ -255,7 +255,7 @@ def shutdown_requested(team: Team, call_id: str, teammate: str) -> TeamMessage:
 def shutdown_answered(
     team: Team, call_id: str, *, sender: str, request_id: str, approve: bool, reason: str
 ) -> list[TeamMessage | TeammateUpdated]:
-    """One says whether it leaves, and does. Raises `TeamRefusedError`."""
+    """A teammate's answer to it, and its leaving if it agrees. Raises `TeamRefusedError`."""
     _find_request(team, request_id, "shutdown", sender)
     answer = TeamMessage(
         message_id=_message(call_id),
@@ -270,7 +270,7 @@ def shutdown_answered(
 
 
 def plan_submitted(team: Team, call_id: str, *, sender: str, plan: str) -> TeamMessage:
-    """One asks the lead to review what it is about to do. Raises `TeamRefusedError`."""
+    """A teammate's request to the lead to review its plan. Raises `TeamRefusedError`."""
     if (open_one := team.open_plan_of(sender)) is not None:
         raise TeamRefusedError(
             f"your plan {open_one.id} is not reviewed yet. End your answer: the review comes by itself."
@@ -301,7 +301,7 @@ def plan_reviewed(team: Team, call_id: str, *, request_id: str, approve: bool, f
 
 
 def request_with(team: Team, request_id: str) -> Request:
-    """The one of that id. Raises `TeamRefusedError`."""
+    """The request of that id. Raises `TeamRefusedError`."""
     asked = team.requests.get(request_id)
     if asked is None:
         known = ", ".join(f"{one.id} ({one.kind}, {one.status})" for one in team.requests.values()) or "none"
@@ -310,12 +310,12 @@ def request_with(team: Team, request_id: str) -> Request:
 
 
 def message_text(message: TeamMessage) -> str:
-    """As its reader's model reads it."""
+    """The message in the words its reader's model reads."""
     return _READ.format(what=_describe_origin(message), content=message.content)
 
 
 def listed(members: Sequence[Teammate]) -> str:
-    """A line each."""
+    """The list of teammates, a line each."""
     if not members:
         return "There are no teammates."
     return "\n".join(["The teammates are:", *(f"- {one.name} ({one.role}): {one.status}" for one in members)])

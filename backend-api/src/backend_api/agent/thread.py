@@ -1,4 +1,4 @@
-"""One agent's conversation: a fold of the session's recorded stream, one event at a time.
+"""One agent's conversation: a fold of the session's log, one event at a time.
 
 Pure: the same events give the same turns, on any worker, whether they are applied one at a time or all at once.
 """
@@ -74,17 +74,17 @@ RETURNED_WITH_NOTE = f"{RETURNED} They handed it back with this note:\n\n{{note}
 
 
 class Thread:
-    """What one agent said, did and was told up to the last event applied, none of them another agent's (see `Threads`);
-    applying one costs the same however many came before.
+    """One agent's events up to the last one applied, and no other agent's (see `Threads`); applying one costs the same
+    however many came before.
 
     A call without a result gets one that says so, as providers refuse a conversation that lacks one. A user message
-    the model had not read when it spoke comes after what it said.
+    that the model had not read when it answered comes after that answer.
     """
 
     def __init__(self) -> None:
         self.first_message: str | None = None
         self.started: SubagentStarted | None = None
-        """How a sub-agent's began."""
+        """The event that began a sub-agent's thread."""
         self._closed: list[Turn] = []
         self._unread: list[tuple[int, UserTurn | NoteTurn]] = []
         self._attached: dict[int, Attached] = {}
@@ -93,7 +93,7 @@ class Thread:
         self._step: Step | None = None
         self._last_step: Step | None = None
         self.seen_seq = 0
-        """The last message there is in it, read or not."""
+        """The number of its last message, read or not."""
         self._progress: RunProgress | None = None
         self._opened: ContextOpened | None = None
         self._opened_at = 0
@@ -107,34 +107,34 @@ class Thread:
         self._driver: str | None = None
         self._plan = PlanFold()
         self.todos: Sequence[Todo] = ()
-        """The agent's own working list."""
+        """The agent's own to-do list."""
         self.tasks = NO_TASKS
-        """The session's; of those, sub-agents are told by the main agent's thread."""
+        """The session's tasks; sub-agents read them through the main agent's thread."""
         self._task_edits: list[TaskEdit] = []
-        """Changes of the person that the model has not read of."""
+        """Changes by the person that the model has not read yet."""
         self._instructions: dict[str, str] = {}
         self.skills_read: list[str] = []
-        """Names of those it has read, in their order."""
+        """Names of the skills it has read, in their order."""
         self.loaded: list[tuple[str, str]] = []
-        """Families of tools that were loaded, each with what was looked for in it."""
+        """Loaded families of tools, each with its search words."""
         self._background: dict[str, BackgroundStarted] = {}
         """Commands that run in the background."""
         self._background_over: set[str] = set()
-        """Those whose end is stored, but not their start."""
+        """Commands whose end is stored, but not their start."""
         self._context_tokens = 0
         self._last_calls = LastCalls()
         self._seq = 0
         self._is_compacted = False
         self._compacted_before: tuple[str, int] | None = None
-        """The run and the number of its turn."""
+        """The run and the number of its turn at the last compaction."""
         self._failed_in: str | None = None
         self._wanted: list[CompactionWanted] = []
-        """What was asked for since and is not summed up yet, the first one first."""
+        """Compactions requested since the last one, the oldest first."""
         self._compacts_alone: str | None = None
-        """The run that began to sum up, and for nothing else."""
+        """The run that began for a compaction alone."""
 
     def apply(self, event: Event, output: str | None = None) -> None:
-        """Add the next event. `output` is the text that stands beside it, where the preview of a result is not all."""
+        """Add the next event. `output` is the text stored beside it, if the preview of a result is not the whole."""
         self._apply_to_progress(event)
         self._seq = event.seq or self._seq
         self._mode.apply(event.payload)
@@ -210,7 +210,7 @@ class Thread:
             case InstructionsFound() as found:
                 remember(found, self._instructions)
             case BackgroundStarted(background_id=background_id) as started:
-                # A short one may have ended before its call had a result.
+                # A short command may have ended before its call had a result.
                 if background_id in self._background_over:
                     self._background_over.discard(background_id)
                 else:
@@ -232,7 +232,7 @@ class Thread:
                 pass
 
     def apply_beside(self, event: Event) -> None:
-        """Add the next event, which is not on the path: what it changed holds, but nobody is told of it here."""
+        """Add the next event, which is not on the path: its changes hold, but the model does not read of it."""
         self._seq = event.seq or self._seq
         match event.payload:
             case SessionUpdated(options=dict() as options):
@@ -251,27 +251,28 @@ class Thread:
 
     @property
     def chosen(self) -> SessionChoices:
-        """As in `Conversation`."""
+        """The same as in `Conversation`."""
         return SessionChoices(mode=self._mode.mode, options=self._options, driver=self._driver)
 
     @property
     def read_seq(self) -> int:
-        """The last message that the model had read when it last said something."""
+        """The number of the last message that the model had read at its last answer."""
         return self._last_step.read_until if self._last_step is not None else 0
 
     @property
     def has_unread(self) -> bool:
-        """Whether something was said to the agent that its model has not read."""
+        """Whether the agent has a message that its model has not read."""
         read = self._step.read_until if self._step is not None else 0
         return any(seq > read for seq, _ in self._unread)
 
     def progress(self, run_id: str) -> RunProgress:
-        """Of the run at work; of any other one, nothing is known to have happened."""
+        """The progress of the current run; empty for any other one."""
         known = self._progress
         return known if known is not None and known.run_id == run_id else RunProgress(run_id)
 
     def conversation(self, run_id: str, *, turns_of_others: int = 0, others_at_work: int = 0) -> Conversation:
-        """Turns for the model, for its next call in this run, in which other agents began and are at so many."""
+        """The conversation for the model's next call in this run, with the numbers of other agents' turns and answers
+        under way."""
         last, progress = self._last_step, self.progress(run_id)
         said: list[Turn] = []
         unread: Sequence[tuple[int, UserTurn | NoteTurn]] = self._unread
@@ -284,7 +285,7 @@ class Thread:
         if last is not None and last.run_id == run_id:
             is_whole = last.is_answer
         else:
-            # A run that began to sum up has nothing to answer, unless something is said to it.
+            # A run that began for a compaction has nothing to answer, unless a message arrives.
             is_whole = self._compacts_alone is not None and self._compacts_alone == run_id and not self._wanted
         return Conversation(
             turns=[*self._closed, *said, *(turn for _, turn in unread), *self._notes],
@@ -324,12 +325,12 @@ class Thread:
         )
 
     def apply_of_another(self, event: Event) -> None:
-        """Count the next event of a sub-agent of this one: nothing of it is said here."""
+        """Count the next event of a sub-agent of this one, whose text is not part of this conversation."""
         if self._progress is not None and self._progress.run_id == event.run_id:
             self._progress.apply_of_another(event)
 
     def _apply_to_progress(self, event: Event) -> None:
-        """A session has one run at a time, so the first event of another one ends what was known of the last."""
+        """A session has one run at a time, so the first event of another run replaces the last one's progress."""
         if event.run_id is None:
             return
         if self._progress is None or self._progress.run_id != event.run_id:
@@ -364,7 +365,7 @@ class Thread:
         self._last_calls.add(step.calls[finished.call_id], step.results[finished.call_id], finished.body)
 
     def _apply_background(self, seq: int, finished: BackgroundFinished, output: str | None) -> None:
-        """What a background command came to is read like a message that arrives, but for what a call has told."""
+        """Add the end of a background command like a message, unless a call has returned it already."""
         if self._background.pop(finished.background_id, None) is None:
             self._background_over.add(finished.background_id)
         if finished.read_by is None:
@@ -372,7 +373,7 @@ class Thread:
             self._append_turn(seq, NoteTurn(text=describe_finished(finished, read)))
 
     def _apply_return(self, seq: int, returned: ControlReturned) -> None:
-        """It is read like a message that arrives."""
+        """Add the note of the person's return of the computer like a message."""
         self._driver = None
         text = RETURNED_WITH_NOTE.format(note=returned.note) if returned.note else RETURNED
         self._append_turn(seq, NoteTurn(text=text))
@@ -391,20 +392,20 @@ class Thread:
         self._unread.append((seq, turn))
 
     def _compact(self, run_id: str | None, compacted: ContextCompacted) -> None:
-        """The step that led to it stays whole, and with it what the person said last."""
+        """The step that led to the compaction stays whole, and with it the person's last message."""
         transcript = WHOLE.format(path=compacted.transcript) if compacted.transcript else ""
         summary = NoteTurn(text=SUMMARY.format(summary=compacted.summary, transcript=transcript))
         last = next((turn for turn in reversed(self._closed) if isinstance(turn, UserTurn)), None)
         self._closed = [summary, *([last] if last is not None else [])]
         self._pictures, self._results, self._context_tokens = [], [], 0
         self._rendered = RenderedTurns()
-        # What it was told otherwise is gone with the turns it stood in, and told again.
+        # The other notes are gone with the turns that held them, and are added again.
         self._known = {kind: text for kind, text in self._known.items() if kind in NOTES_OF_A_RUN}
         if self._opened is not None:
             self._opened = replace(self._opened, pictures=0, replaced=0)
         self._opened_at, self._is_compacted = 0, True
         if compacted.kind == "manual":
-            # What was asked for while this was written, with a focus that it has not, comes next.
+            # Requests made while this summary was written, with a further focus, are handled next.
             number = len(self._wanted)
             told = (at for at in range(number, 0, -1) if _focus_of(self._wanted[:at]) == compacted.focus)
             self._wanted = self._wanted[next(told, number) :]
@@ -423,7 +424,7 @@ class Thread:
 
 
 def _merge_requests(wanted: Sequence[CompactionWanted]) -> CompactionWanted | None:
-    """One wish for all, with the focus of each."""
+    """One request for all, with the focus of each."""
     return replace(wanted[-1], focus=_focus_of(wanted)) if wanted else None
 
 
@@ -446,7 +447,7 @@ def _pictures_of(seq: int | None, body: BodyReference | None) -> tuple[Picture, 
 
 
 def _with_pictures(turns: Sequence[Turn], begin: int) -> list[int]:
-    """Which of the turns from index `begin` on have pictures."""
+    """The indices of turns with pictures; the first turn has the index `begin`."""
     return [begin + index for index, turn in enumerate(turns) if pictures_in(turn)]
 
 

@@ -25,20 +25,20 @@ from backend_api.agent.thread import Thread
 
 
 def subagent_of(call_id: str) -> str:
-    """The agent that works on a call: the same one for whichever worker goes on with it."""
+    """The agent that works on a call: the same for whichever worker continues it."""
     return f"agent_{call_id}"
 
 
 class Threads:
-    """The main agent's thread, and those of its sub-agents and teammates. One of a sub-agent is forgotten when the call
-    it works on has its result, and all of them when the run has ended: nothing goes on in it then."""
+    """The main agent's thread, and those of its sub-agents and teammates. A sub-agent's is dropped when its call has a
+    result, and all of them when the run has ended: nothing continues in them then."""
 
     def __init__(self) -> None:
         self.main = Thread()
         self.traced = TracedSoFar()
-        """Model calls that were stored. Nothing else is made of them: a conversation is the same without."""
+        """Stored model calls. No other state depends on them: a conversation is the same without."""
         self.mcp: dict[str, KnownMcpServer] = {}
-        """What is known of each MCP server."""
+        """The state of each MCP server."""
         self.team = Team()
         self._others: dict[str, Thread] = {}
 
@@ -89,7 +89,7 @@ class Threads:
             self.mcp[told.server] = known
 
     def _apply_message(self, event: Event, message: TeamMessage) -> None:
-        """It is said in the threads of those that read it."""
+        """Add a message to the threads of its readers."""
         self.team.apply_message(message)
         for name in message.recipients:
             if (member := self.team.members.get(name)) is not None:
@@ -100,18 +100,18 @@ class Threads:
             self.main.apply_of_another(event)
 
     def of(self, agent_id: str | None) -> Thread:
-        """The thread of an agent; an empty one where nothing is known of it."""
+        """The thread of an agent; an empty one if it has no events."""
         return self.main if agent_id is None else self._others.get(agent_id) or Thread()
 
     def others(self) -> list[str]:
-        """The sub-agents and teammates."""
+        """The ids of sub-agents and teammates."""
         return list(self._others)
 
     def skills_read(self) -> list[str]:
-        """Names of those that any agent has read whose work may go on: all of them share a sandbox."""
+        """Names of the skills read by any agent that may go on: all agents share a sandbox."""
         return together(self.main.skills_read, *(thread.skills_read for thread in self._others.values()))
 
     def progress(self, run_id: str) -> Iterator[RunProgress]:
-        """Of all agents in a run, the sub-agents first."""
+        """The progress of all agents in a run, the main agent's last."""
         for thread in (*self._others.values(), self.main):
             yield thread.progress(run_id)

@@ -1,4 +1,4 @@
-"""A conversation's title, asked of a model that reads how it began."""
+"""A conversation's title, written by a model that reads its first exchange."""
 
 from __future__ import annotations
 
@@ -23,12 +23,13 @@ from backend_api.agent.shortening import shorten
 
 MAX_CHARACTERS = 60
 LOOKED_AT_CHARACTERS = 500
-"""Of what a model said: one that goes on and on gave no title, and each sign around one costs a look at all of it."""
+"""The longest answer that is searched for a title: a longer one is none, and each mark removed costs a look at all of
+it."""
 READ_CHARACTERS = 2_000
-"""Of the message, and of the answer."""
+"""The most characters of the message, and of the answer."""
 OUTPUT_TOKENS = 100
 THINKING_TOKENS = 2_000
-"""More, for a model that can't be kept from thinking."""
+"""Extra output for a model that can't be kept from thinking."""
 ASKED = """\
 Write the title under which this conversation stands in a list: what it is about, in at most six words (in Chinese or \
 Japanese at most fifteen characters), in the language of the person's message. Answer with the title alone, on one \
@@ -42,7 +43,7 @@ _FILLERS = "\u115f\u1160\u3164\uffa0"
 _QUOTES = ('""', "''", "“”", "‘’", "«»", "「」", "『』", "《》", "**", "__", "``")
 _LABEL = re.compile(r"(?:#+\s*)?(?:title|标题|題名|タイトル)\s*[:：]\s*|#+\s+", re.IGNORECASE)
 _EMPHASIS = re.compile(r"(?<![A-Za-z0-9*])(\*{1,3})(?=[^\s*.])([^*]*)(?<=[^\s*])\1(?![A-Za-z0-9*])|(`+)([^`]+)\3")
-"""But `2**3**4`, `*.py` and `__init__` are what they are."""
+"""Emphasis around words; `2**3**4`, `*.py` and `__init__` are not emphasis."""
 _REFUSAL = re.compile(
     r"i(?: am|['’]m)? (?:sorry|unable|not able)\b|i (?:can(?:not|['’]t| not)|won['’]t)\b|sorry[,.!]|as an ai\b|"
     r"unfortunately\b|(?:很|非常)?抱歉|对不起|我(?:无法|不能|没有办法)|作为(?:一个|一名)?(?:ai|人工智能)|"
@@ -53,7 +54,7 @@ _REFUSAL = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
-    """How a conversation began."""
+    """The first message of a conversation and its answer."""
 
     asked: str
     answered: str
@@ -61,13 +62,13 @@ class Exchange:
 
 @dataclass(slots=True, kw_only=True)
 class TitleWriter:
-    """Asks for one title. `used` is what that cost so far, whatever comes of it."""
+    """Requests one title. `used` is its usage so far, whatever the outcome."""
 
     model: ResolvedModel
     used: Usage = field(default_factory=Usage)
 
     async def write_title(self, exchange: Exchange) -> str | None:
-        """None where the model gave none that can be used. Raises the `ModelError` family."""
+        """The title, or None if the model gave no usable one. Raises the `ModelError` family."""
         said = ""
         reason, has_called = "stop", False
         async with aclosing(self.model.chat.stream(title_request(self.model.info, exchange))) as parts:
@@ -89,12 +90,12 @@ class TitleWriter:
 
 
 def asked_of(turn: UserTurn) -> str:
-    """What the person wrote, of the turn of a `title_request`."""
+    """The person's message in the turn of a `title_request`."""
     return turn.text.removeprefix(PERSON).rpartition(ASSISTANT)[0]
 
 
 def title_request(model: ModelInfo, exchange: Exchange) -> ModelRequest:
-    """What the model is asked: it thinks as little as it can, and has no tools."""
+    """The request to the model, with as little thinking as it can do, and no tools."""
     asked, answered = (shorten(text, READ_CHARACTERS) for text in (exchange.asked, exchange.answered))
     wanted = THINKING_TOKENS if model.thinking == "always" else OUTPUT_TOKENS
     return ModelRequest(
@@ -108,8 +109,8 @@ def title_request(model: ModelInfo, exchange: Exchange) -> ModelRequest:
 
 
 def title_from(text: str) -> str | None:
-    """The title in what a model said, without what models put around one; None for what is none: several lines, too
-    long, a refusal, or characters that do not show."""
+    """The title in a model's answer, without the marks that models put around one. None for several lines, a text that
+    is too long, a refusal, or characters that do not show."""
     title = text.strip()
     if len(title) > LOOKED_AT_CHARACTERS:
         return None

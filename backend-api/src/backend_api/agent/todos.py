@@ -1,4 +1,4 @@
-"""An agent's own working list: what may stand in it, and how it changes. What does not fit is refused whole."""
+"""An agent's own to-do list: its limits, and how it changes. A change that doesn't fit is refused as a whole."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ MAX_TODO_CHARACTERS = 200
 
 
 class TodosRefusedError(Exception):
-    """A list that may not be; says what to do instead. Nothing of the change was made."""
+    """A list that is not allowed; the message says what to do instead. Nothing of the change was made."""
 
 
 def checked(todos: Sequence[Todo]) -> list[Todo]:
-    """The list, if it may be one. Raises `TodosRefusedError`."""
+    """The list, if it is allowed. Raises `TodosRefusedError`."""
     if len(todos) > MAX_TODOS:
         raise TodosRefusedError(
             f"a list has at most {MAX_TODOS} todos, this would be {len(todos)}. Leave out what is completed, or put "
@@ -32,25 +32,25 @@ def checked(todos: Sequence[Todo]) -> list[Todo]:
 
 
 def completed(todos: Sequence[Todo], number: int) -> list[Todo]:
-    """The list with this one completed; numbers are as `numbered` tells them. Raises `TodosRefusedError`."""
+    """The list with this one completed; numbers are those of `numbered`. Raises `TodosRefusedError`."""
     if not 1 <= number <= len(todos):
         raise TodosRefusedError(f"there is no todo {number}. {numbered(todos)}")
     return [replace(todo, status="completed") if at == number else todo for at, todo in enumerate(todos, 1)]
 
 
 def is_open(todos: Sequence[Todo]) -> bool:
-    """Whether something of it is left to do."""
+    """Whether any to-do is not completed."""
     return any(todo.status != "completed" for todo in todos)
 
 
 def counted(todos: Sequence[Todo]) -> str:
-    """How many there are, of each kind."""
+    """The number of to-dos in each state."""
     statuses = ("completed", "in_progress", "pending")
     counts = ", ".join(f"{sum(todo.status == status for todo in todos)} {status}" for status in statuses)
     return f"{len(todos)} todos: {counts}."
 
 
 def numbered(todos: Sequence[Todo]) -> str:
-    """The list as its agent reads it, a line each."""
+    """The list for its agent, a line each."""
     lines = [f"{number}. [{todo.status}] {todo.content}" for number, todo in enumerate(todos, 1)]
     return "\n".join(["The todos are:", *lines]) if lines else "There are no todos."

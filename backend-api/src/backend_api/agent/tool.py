@@ -1,4 +1,4 @@
-"""Tools as values: what is told of one, what it does when it is called, and what becomes of a call that was cut."""
+"""Tools as values: the definition of a tool, the call it gets, and its result."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from backend_api.agent.tasks import TaskBoard
 from backend_api.agent.waits import Wait
 
 Effect = Literal["reads", "notes", "writes"]
-"""Calls that read run together, without approval, and again where a worker that died left them open. Those that note
-change nothing but what the log has of the agent itself: they are like those that read, but run in order, as each goes
-on from the one before, and rules that ask say nothing of them. What they change is stored with the result, so one that
-was cut is made again and counts once. Those that write run in order, after an approval where the session wants it, and
-once: of one left open is reported that it may have happened."""
+"""Effects of a call. Calls that read run together, without approval, and again if a worker died during them. Calls that
+note change nothing but the log's state of the agent itself: they are like those that read, but run in order, as each
+builds on the one before, and approval rules don't apply to them. Their changes are stored with the result, so one that
+was cut is repeated and counts once. Calls that write run in order, after an approval if the session wants one, and
+once: one that was cut is reported as possibly done."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolSpec:
-    """What the loop, the model and the UI know of a tool. `phrase` is a template such as `Running {command}`.
+    """The definition of a tool for the loop, the model and the UI. `phrase` is a template such as `Running {command}`.
 
-    One that needs no sandbox runs while that starts. Only one that `asks_person` may answer with questions, and only
-    the agent that the person talks to has it. One that `waits` for something is called again with the same arguments
-    until that has come. Of several calls in one answer of one that is called `once` the first is run.
+    A tool that needs no sandbox can run while that starts. Only one that `asks_person` may answer with questions, and
+    only the agent that the person talks to has it. One that `waits` for something is called again with the same
+    arguments until that has come. Of several calls of a `once` tool in one answer only the first is run.
     """
 
     name: str
@@ -42,7 +42,7 @@ class ToolSpec:
     once: bool = False
     deadline_ms: int = 60_000
     offer: str = field(init=False, compare=False, repr=False)
-    """What a model is told of it, as JSON."""
+    """The definition for a model, as JSON."""
     offer_bytes: int = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -52,7 +52,7 @@ class ToolSpec:
 
     @property
     def read_only(self) -> bool:
-        """See `Effect`."""
+        """Whether it changes nothing outside the agent: see `Effect`."""
         return self.effect != "writes"
 
 
@@ -61,7 +61,7 @@ async def _discard_output(_: str) -> None:
 
 
 async def no_mirror() -> None:
-    """Nowhere."""
+    """Write nothing."""
 
 
 def _no_families(name: str, find: str) -> Done:
@@ -71,14 +71,13 @@ def _no_families(name: str, find: str) -> Done:
 
 @dataclass(slots=True, kw_only=True)
 class ToolCall:
-    """One call at work: who calls, what is wanted, where live output goes, how far it came. `todos` tells the agent's
-    own working list by now, `tasks` are the session's, `skills_read` tells which skills its agents have read,
-    `load_tools` answers those of a family, of them what has the words of the second text, `mirror` writes tasks and
-    team into the workspace where they have changed, and `delegate` is how its agent gives work to another one, None
-    where there is none.
+    """One call at work. `todos` returns the agent's to-do list, `tasks` are the session's, `skills_read` returns the
+    skills that its agents have read, `load_tools` returns definitions of a family's tools that have the words of its
+    second argument, `mirror` writes tasks and team into the workspace if they have changed, and `delegate` gives work
+    to another agent; it is None if there is none.
 
-    A call counts as begun unless its tool marks that it is not: while it waits for the place it runs in nothing can
-    have happened, nobody is told that it may have, and it is no part of its duration.
+    A call counts as begun unless its tool marks that it is not: while it waits for its sandbox nothing can have
+    happened, its result does not warn that it may have, and the time is no part of its duration.
     """
 
     session_id: str
@@ -98,7 +97,7 @@ class ToolCall:
     delegate: Delegate | None = None
     has_begun: bool = field(default=True, init=False)
     outcome: Done | Waits | None = field(default=None, init=False)
-    """Where it did not fail, once it is over."""
+    """The result, once the call is over without a fault."""
     _since: float = field(default_factory=time.perf_counter, init=False)
 
     def mark_begun(self, is_begun: bool) -> None:
@@ -106,13 +105,13 @@ class ToolCall:
         self._since = time.perf_counter()
 
     def duration_ms(self) -> int:
-        """How long the tool itself has worked."""
+        """The time that the tool itself has worked."""
         return round((time.perf_counter() - self._since) * 1000) if self.has_begun else 0
 
 
 @dataclass(frozen=True, slots=True)
 class FolderInstructions:
-    """What the file at `path` says of work in its folder and below."""
+    """Instructions of the file at `path` for work in its folder and below."""
 
     path: str
     text: str
@@ -120,10 +119,10 @@ class FolderInstructions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
-    """What the tool gave (`output`) and what the UI shows; `body` is the whole kept beside (bytes, media type, and the
-    parts of one that is several things), and its `events` are stored in the transaction of the result. The model reads
-    the output, or what is `read` of it, and afterwards the `instructions` of the folders it worked in that it does
-    not know yet."""
+    """A result. `output` is for the model, and `display` for the UI; `body` is the whole content stored beside it
+    (bytes, media type, and parts if it is several things), and `events` are stored in the same transaction. The model
+    reads `output`, or `read` in its place, and then the `instructions` of the folders the tool worked in, unless it
+    knows them."""
 
     success: bool
     output: str
@@ -134,7 +133,7 @@ class Done:
     body_parts: Sequence[BodyPart] = ()
     changed_paths: list[str] = field(default_factory=list[str])
     removed_paths: list[str] = field(default_factory=list[str])
-    """Those of them at which nothing is any more."""
+    """Those of the changed paths that no longer exist."""
 
     events: Sequence[StoredPayload] = ()
     instructions: Sequence[FolderInstructions] = ()
@@ -143,14 +142,14 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Waits:
-    """The call has no result yet: the run waits without a process, and goes on with it once that is over."""
+    """The call has no result yet: the run waits without a process, and the call continues once the waits are over."""
 
     waits: Sequence[Wait]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assignment:
-    """Work for another agent, of the kind of that name, which it may take `within_s` seconds for."""
+    """Work for another agent, of the kind of that name, which has `within_s` seconds for it."""
 
     kind: str
     task: str
@@ -158,8 +157,8 @@ class Assignment:
 
 
 Delegate = Callable[[ToolCall, Assignment], Awaitable[Done | Waits]]
-"""Gives an assignment to an agent of its own; what that says last is the call's result. Called again for a call that
-was cut, or that waited, it goes on where that agent was."""
+"""Gives an assignment to an agent of its own, whose last answer is the call's result. Called again for a call that was
+cut, or that waited, it continues with the same agent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,16 +172,16 @@ class OpenCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """`run_call` answers a tool's own failure by `Done` with `success` false. Cancelling its task ends what it started,
-    wherever that runs. Raises `UnavailableError` where the place it runs in can't be had."""
+    """A tool. `run_call` returns a tool's own failure as `Done` with `success` false. Cancelling its task ends what it
+    started, wherever that runs. Raises `UnavailableError` if its sandbox can't be had."""
 
     spec: ToolSpec
     run_call: Callable[[ToolCall], Awaitable[Done | Waits]]
 
     def may_run_again(self, was_read_only: bool) -> bool:
-        """Whether a call that was cut is run again; `was_read_only` as it was recorded, maybe by an earlier version."""
+        """Whether a call that was cut is run again; `was_read_only` is as recorded, maybe by an earlier version."""
         return self.spec.read_only and was_read_only
 
     def may_wait_for(self, waits: Sequence[Wait]) -> bool:
-        """Whether its calls may have these instead of a result."""
+        """Whether its calls may return these waits in place of a result."""
         return self.spec.asks_person or all(isinstance(wait.subject, Approval) for wait in waits)

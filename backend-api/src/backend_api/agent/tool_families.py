@@ -1,9 +1,9 @@
-"""Which tools an agent is told from the start, and which of them by families, whose definitions it loads when it needs
-them.
+"""The choice of the tools defined in an agent's prompt, and the families of the others, whose definitions it loads when
+it needs them.
 
-What is not told is there all the same: it is called through `use_tool`, or by its own name, and judged, recorded and
-shown as what it is. A conversation's first request has at most `MOST_TOOLS` tools, and with its prompt `MOST_BYTES`;
-where the prompt alone is long, `LEAST_BYTES` of tools are told all the same.
+A tool without a definition in the prompt can still be called through `use_tool`, or by its own name, and is judged,
+recorded and shown as itself. A conversation's first request has at most `MOST_TOOLS` tools, and with its prompt
+`MOST_BYTES`; if the prompt alone is long, there are still `LEAST_BYTES` of tools.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from backend_api.agent.tool_rules import FOREIGN_PREFIX, is_named
 LOAD_TOOL = "load_tools"
 USE_TOOL = "use_tool"
 PAIR = frozenset({LOAD_TOOL, USE_TOOL})
-"""The way to all that is not told: whoever has tools has these."""
+"""The tools that reach all others: every agent with tools has them."""
 MOST_TOOLS = 30
 MOST_BYTES = 21_500
-"""Of prompt and tools as a provider is sent them. What stands beside them in a first request, such as the day and the
-message, makes it 24 kB at most."""
+"""The most bytes of prompt and tools as a provider is sent them. With the rest of a first request, such as the day and
+the message, they are 24 kB at most."""
 DESKTOP = frozenset({"desktop_screenshot", "desktop_mouse", "desktop_keyboard"})
-"""What a model that knows a computer tool of its provider has in that."""
+"""The tools that are parts of a provider's own computer tool, for a model that knows that."""
 LEAST_BYTES = 6_000
-"""Of tools, however long the prompt is that somebody wrote."""
+"""The bytes kept for tools, however long a person's prompt is."""
 _WIRE_BYTES = 40
-"""What a provider's form of a definition takes beside it, at most."""
+"""The most bytes that a provider's format adds to a definition."""
 MAX_LOADED_CHARACTERS = 12_000
-"""Of definitions that are told at once: a longer result would be cut."""
+"""The most characters of definitions loaded at once: a longer result would be cut."""
 _MAX_LINE_CHARACTERS = 320
 _MAX_FOREIGN_CHARACTERS = 160
 _MOST_LETTERS_OF_WORD = 5
@@ -44,10 +44,10 @@ _NONE_FOUND = "No tool of {name} has {find!r} in its name or description. Leave 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FamilyKind:
-    """`line` says what its tools are good for, `tools` names them by globs; those that are told from the start are
-    `first`. It is loaded as well where a message has one of its `words`: those that mean nothing else where somebody
-    works with a computer. An ordinary word alone, such as background, port or memory, is none, as what it loads is
-    12,000 characters; `@` and the name of a family always loads it."""
+    """A family of tools. `line` is their purpose, `tools` names them by globs; `first` are those defined in the prompt.
+    It is loaded also if a message has one of its `words`, which have no other meaning in work with a computer. An
+    ordinary word such as background, port or memory is none, as a family has up to 12,000 characters; `@` and the name
+    of a family always loads it."""
 
     name: str
     line: str
@@ -175,18 +175,18 @@ FAMILIES = (
     ),
     FamilyKind(name=OTHERS, line="more", tools=("think", "utc_now", "compact")),
 )
-"""In the order in which they are told. A tool that is of none is told from the start as long as there is room, then
-among the `others`; those of an MCP server are a family each."""
+"""All families, in the order of the prompt. A tool of no family is defined in the prompt as long as there is room, else
+it is among the `others`; the tools of each MCP server are a family."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Family:
-    """One that an agent can load: its kind, and those of its tools that it is not told."""
+    """A family that an agent can load: its kind, and those of its tools that are not in the prompt."""
 
     kind: FamilyKind
     tools: tuple[ToolSpec, ...]
     line: str = field(init=False, compare=False, repr=False)
-    """What is said of it in the prompt: the names of its tools, or the first ones of many."""
+    """Its line in the prompt: the names of its tools, or the first ones of many."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "line", self._line())
@@ -211,8 +211,8 @@ class Family:
         return _pattern_of(self.kind).search(text) is not None
 
     def definitions(self, find: str = "") -> str | None:
-        """Those of its tools, of which each has every word of `find` in its name or description; None where none
-        does. Of many the names alone, to look among."""
+        """The definitions of its tools that have every word of `find` in their name or description; None if there are
+        none. If the definitions are too long together, the result lists names and short descriptions."""
         wanted = find.casefold().split()
         found = [one for one in self.tools if all(word in _searched(one) for word in wanted)]
         return _defined(self.name, found) if found else None
@@ -220,7 +220,7 @@ class Family:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolSet:
-    """Of the tools of an agent those that it is told from the start, and the families of the others."""
+    """The tools of an agent: those in its prompt, and the families of the others."""
 
     first: Sequence[ToolSpec] = ()
     families: Sequence[Family] = ()
@@ -230,11 +230,11 @@ class ToolSet:
         object.__setattr__(self, "_told", frozenset([tool.name for tool in self.first]))
 
     def tells(self, name: str) -> bool:
-        """Whether the tool of that name is told from the start."""
+        """Whether the tool of that name is defined in the prompt."""
         return name in self._told
 
     def find(self, name: str) -> Family | None:
-        """The family of that name, or of a tool's name that one alone."""
+        """The family of that name; for a tool's name, its family with that tool alone."""
         for family in self.families:
             if family.name == name:
                 return family
@@ -242,7 +242,7 @@ class ToolSet:
         return next((replace(family, tools=(*tools,)) for family, tools in named if tools), None)
 
     def load(self, name: str, find: str = "") -> Done:
-        """What a call of `load_tools` comes to."""
+        """The result of a call of `load_tools`."""
         family = self.find(name)
         if family is None:
             names = ", ".join(one.name for one in self.families) or "none, you know all of your tools"
@@ -253,7 +253,7 @@ class ToolSet:
         return Done(success=True, output=definitions)
 
     def loaded(self, asked: Sequence[tuple[str, str]], most: int = MAX_LOADED_CHARACTERS) -> str:
-        """The definitions that were loaded so, the last ones where there is no room for all."""
+        """The definitions of all these loads; the last ones if there is no room for all."""
         texts = list[str]()
         for name, find in reversed(asked):
             family = self.find(name)
@@ -271,21 +271,21 @@ NO_TOOLS = ToolSet()
 
 
 def choose_told(specs: Sequence[ToolSpec], wanted: Collection[str], taken: int, free: Collection[str] = ()) -> ToolSet:
-    """What is told of these tools beside a prompt of `taken` bytes: all, where that is little enough, else those that
-    are `first` in their families, those that `wanted` names by globs, and what is of no family, as long as there is
-    room. Those that are `free` cost nothing together, as the provider knows them."""
+    """Choose the tools for a prompt of `taken` bytes: all if they fit, else those that are `first` in their families,
+    those that `wanted` names by globs, and those of no family, as long as there is room. `free` tools cost nothing, as
+    the provider knows them."""
     return _choose_told(_Specs(tuple([spec.offer for spec in specs]), specs), frozenset(wanted), taken, frozenset(free))
 
 
 @dataclass(frozen=True, slots=True)
 class _Specs:
-    """Tools that are told the same are the same here."""
+    """A cache key: tools with the same definitions are equal."""
 
     offers: tuple[str, ...]
     specs: Sequence[ToolSpec] = field(compare=False)
 
 
-# Mostly the same as for the last conversation.
+# Usually the same as for the last conversation.
 @lru_cache(maxsize=32)
 def _choose_told(all_: _Specs, wanted: frozenset[str], taken: int, free: frozenset[str]) -> ToolSet:
     specs = all_.specs
@@ -295,7 +295,7 @@ def _choose_told(all_: _Specs, wanted: frozenset[str], taken: int, free: frozens
     later = [spec for spec in own if not is_first(spec.name, wanted) and spec.name not in free]
     asked = {spec.name for spec in later}
     room = _Room(MOST_TOOLS - len(PAIR), max(MOST_BYTES - taken - _size_of_lines(later), LEAST_BYTES))
-    # What is asked for by a preset gives way to what is told everywhere, and both to what the provider knows.
+    # Tools that the provider knows come first, then the usual ones, then those that the preset wants.
     ranked = sorted(own, key=lambda spec: (spec.name not in free, is_named(spec.name, wanted)))
     told = {spec.name for spec in ranked if spec.name not in asked and room.take(spec, is_free=spec.name in free)}
     first = [spec for spec in specs if spec.name in told or spec.name in PAIR]
@@ -303,19 +303,19 @@ def _choose_told(all_: _Specs, wanted: frozenset[str], taken: int, free: frozens
 
 
 def has_pair(specs: Sequence[ToolSpec]) -> bool:
-    """Whether there is a way to tools that are not told."""
+    """Whether the agent can reach tools that are not in the prompt."""
     return len([spec for spec in specs if spec.name in PAIR]) == len(PAIR)
 
 
 def is_first(name: str, wanted: Collection[str] = ()) -> bool:
-    """Whether the tool of that name is told from the start, where there is room."""
+    """Whether the tool of that name is in the prompt if there is room."""
     kind = kind_of(name)
     return kind is None or name in kind.first or is_named(name, wanted)
 
 
 @lru_cache(maxsize=4_096)
 def kind_of(name: str) -> FamilyKind | None:
-    """The family of a tool of that name."""
+    """The family of a tool of that name; None if it has none."""
     if name.startswith(FOREIGN_PREFIX):
         server = name.removeprefix(FOREIGN_PREFIX).partition("__")[0]
         return FamilyKind(name=f"{FOREIGN_PREFIX}{server}", line="", tools=(), words=_words_of(server))
@@ -323,14 +323,14 @@ def kind_of(name: str) -> FamilyKind | None:
 
 
 def _words_of(server: str) -> tuple[str, ...]:
-    """Of an MCP server: its bare name, where that can hardly be an ordinary word, such as `time` or `git`: where it has
+    """The word of an MCP server: its bare name, unless that may be an ordinary word, such as `time` or `git`. It needs
     a digit, hyphen or underscore, and more than five letters."""
     is_own = re.search("[0-9_-]", server) is not None and sum(map(str.isalpha, server)) > _MOST_LETTERS_OF_WORD
     return (server,) if is_own else ()
 
 
 def families_of(specs: Sequence[ToolSpec]) -> list[Family]:
-    """These tools by their families, in the order of those."""
+    """These tools grouped by family, in the order of `FAMILIES`."""
     found: dict[str, tuple[FamilyKind, list[ToolSpec]]] = {kind.name: (kind, []) for kind in FAMILIES}
     for spec in specs:
         kind = kind_of(spec.name) or FAMILIES[-1]
@@ -392,8 +392,8 @@ def _defined(name: str, specs: Sequence[ToolSpec]) -> str:
 # A conversation is sent again at each turn.
 @lru_cache(maxsize=256)
 def defined_in(text: str) -> tuple[ToolSpec, ...]:
-    """The tools that a result of `load_tools` defines, with what a model is told of them alone; none where it says
-    anything else, or was cut."""
+    """The tools that a result of `load_tools` defines, with the model's part of the definition alone; none if the text
+    is anything else, or was cut."""
     head, *lines = text.split("\n")
     try:
         offers = [json.loads(line) for line in lines] if head.startswith(_HEAD) else []
@@ -403,7 +403,8 @@ def defined_in(text: str) -> tuple[ToolSpec, ...]:
 
 
 def _cut(spec: ToolSpec) -> str:
-    """The definition of one that is too long: its arguments whole as long as they fit, of its description the head."""
+    """The definition of a tool that is too long: its arguments whole as long as they fit, and the head of its
+    description."""
     parameters = json.dumps(spec.parameters, ensure_ascii=False, separators=(",", ":"))
     head = spec.description[: max(MAX_LOADED_CHARACTERS - len(parameters), 200)]
     return json.dumps({"name": spec.name, "description": head}, ensure_ascii=False) + "\n" + parameters
@@ -411,7 +412,7 @@ def _cut(spec: ToolSpec) -> str:
 
 @lru_cache(maxsize=512)
 def _pattern_of(kind: FamilyKind) -> re.Pattern[str]:
-    """Words of Latin letters as whole words, also beside Chinese, which has no space around a word."""
+    """A pattern for words of Latin letters as whole words, also beside Chinese, which has no space around a word."""
     prefix = rf"(?:{FOREIGN_PREFIX})?" if kind.name.startswith(FOREIGN_PREFIX) else ""
     sign = rf"(?<![\w.+-])@{prefix}{re.escape(kind.name.removeprefix(FOREIGN_PREFIX))}(?![\w-])"
     words = [rf"(?<![\w-]){_spaced(one)}(?![\w-])" if one.isascii() else re.escape(one) for one in kind.words]

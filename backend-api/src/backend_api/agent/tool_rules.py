@@ -1,5 +1,5 @@
-"""Which tools a session's rules name: exactly, or by a glob such as `browser_*`; and which single commands they allow,
-as in `shell_exec(git status)`."""
+"""Rules that name tools: exactly, or by a glob such as `browser_*`; or that allow one command, as in `shell_exec(git
+status)`."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 FOREIGN_PREFIX = "mcp__"
-"""Names of tools of MCP servers begin with it, and no others do. Which there are, a run finds as it begins."""
+"""The prefix of the names of MCP servers' tools, and of no others. A run finds out which there are as it begins."""
 
 
 def is_named(name: str, rules: Collection[str] | None) -> bool:
     """Whether one of the rules names the tool. `*` stands for any characters and `?` for one.
 
-    Rules are a user's, hundreds of them and new ones with each request: as regular expressions each would take
-    a millisecond to compile, in which a gateway answers nobody.
+    Rules are a user's, hundreds of them and new ones with each request: as regular expressions each would take a
+    millisecond to compile, during which a gateway serves nobody.
     """
     return any(name == rule or _matches(name, rule) for rule in rules or ())
 
 
 def is_named_in_any_case(name: str, rules: Collection[str] | None) -> bool:
-    """`is_named` for rules that protect: a name made of one that somebody chose, such as a server's, is one of theirs
-    whether it is written with capital letters or not."""
+    """`is_named` for rules that protect: a rule holds whether a chosen name, such as a server's, is written with
+    capital letters or not."""
     return is_named(name.casefold(), [rule.casefold() for rule in rules or ()])
 
 
@@ -33,19 +33,19 @@ def tool_of_command(rule: str) -> str | None:
 
 
 def is_command_allowed(name: str, arguments: Mapping[str, Any], rules: Collection[str] | None) -> bool:
-    """Whether one of the rules allows exactly this command: no character in it stands for another one."""
+    """Whether one of the rules allows exactly this command: rules for commands have no wildcards."""
     command = arguments.get("command")
     return isinstance(command, str) and f"{name}({command})" in (rules or ())
 
 
 def covers(rules: Collection[str], rule: str) -> bool:
-    """Whether one of the rules names all that this one does; False also where that is hard to tell."""
+    """Whether one of the rules names all that this one does; False also if that is hard to tell."""
     globs = [one for one in rules if "?" not in one and tool_of_command(one) is None]
     return rule in rules or any(_matches(tool_of_command(rule) or rule, one) for one in globs)
 
 
 class _Glob(NamedTuple):
-    """What stands before, between and after its asterisks, and how many characters that is."""
+    """The parts of a glob before, between and after its asterisks, and their number of characters."""
 
     first: str
     middle: tuple[str, ...]
@@ -68,7 +68,7 @@ def _matches(name: str, rule: str) -> bool:
     if not (_matches_at(name, 0, first) and _matches_at(name, end, last)):
         return False
     for piece in middle:
-        # Where the first place of each is taken, most room is left for the others.
+        # The first match of each piece leaves most room for the others.
         at = _find_piece(name, piece, at, end)
         if at < 0:
             return False
@@ -77,7 +77,7 @@ def _matches(name: str, rule: str) -> bool:
 
 
 def _find_piece(name: str, piece: str, begin: int, end: int) -> int:
-    """Where it stands first, -1 where it does not."""
+    """The first index of the piece, -1 if it is not found."""
     if "?" not in piece:
         return name.find(piece, begin, end)
     return next((at for at in range(begin, end - len(piece) + 1) if _matches_at(name, at, piece)), -1)

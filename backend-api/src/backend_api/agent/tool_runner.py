@@ -43,9 +43,9 @@ from service_kit.amounts import duration_text
 logger = logging.getLogger(__name__)
 
 MAX_TOGETHER = 8
-"""How many calls of one agent are at work at once; further ones wait their turn."""
+"""The most calls of one agent at work at once; further ones wait their turn."""
 GRACE_S = 3.0
-"""A tool that ends itself at its deadline says more than one that is cut, so it gets a little longer."""
+"""Extra time before a tool is cut: one that ends itself at its deadline reports more than one that is cut."""
 
 TOO_LONG = "It was ended because it did not finish {late}. Part of it may have happened."
 NOT_ASKED = "Nothing was asked: {name} is not marked as a tool that asks the person (`asks_person`)."
@@ -57,7 +57,7 @@ OUTDATED = (
     "What is on the screen and in files may have changed. Look first, then decide anew."
 )
 MAX_OUTPUT_CHARACTERS = 1_000_000
-"""Of a result, as of those of the sandbox; of a longer one head and tail are kept."""
+"""The most characters of a result, as in the sandbox; a longer one is cut in the middle."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,17 +70,17 @@ class ToolRunner:
     new_id: Callable[[str], str]
     limits: ResultLimits
     tool_set: ToolSet
-    """What its agent is told of the tools. It may call all of them."""
+    """The tools defined in the agent's prompt. It may call all of them."""
     delegate: Delegate | None = None
-    """How its agent gives work to another one; None: it gives nothing on."""
+    """Gives work to another agent; None if the agent may not."""
     mirror: Callable[[], Awaitable[None]] = no_mirror
     """See `ToolCall`."""
 
     def announce(
         self, requests: Sequence[ToolRequest], chosen: SessionChoices = NOTHING_CHOSEN, *, turn: int, seen_seq: int
     ) -> list[PendingCall]:
-        """The calls of an answer, before any of them starts, judged by what is known to be chosen. Every call gets an
-        id of ours, as providers' repeat or lack them."""
+        """The calls of an answer, before any of them starts, judged by the choices known so far. Every call gets an id
+        of ours, as providers repeat or omit theirs."""
         if not requests:
             return []
         tools = {tool.spec.name: tool for tool in self.tools}
@@ -97,8 +97,8 @@ class ToolRunner:
     async def run_calls(
         self, announced: Sequence[PendingCall], conversation: Conversation, read: int = 0
     ) -> list[Wait]:
-        """Run recorded calls of a turn that `read` and wrote so many tokens, 0 where that is not known; answers what
-        those wait for that have no result yet. Raises `UnavailableError` where the place they run in can't be had."""
+        """Run recorded calls of a turn that `read` (and wrote) this many tokens, 0 if not known. Returns the waits of
+        calls without a result yet. Raises `UnavailableError` if the sandbox can't be had."""
         room = Room(
             conversation=conversation,
             calls=len(announced),
@@ -125,8 +125,8 @@ class ToolRunner:
     async def _recheck_asking(
         self, announced: Sequence[PendingCall], asking: Sequence[PendingCall], chain: ChainedCalls
     ) -> list[PendingCall]:
-        """Those to ask the person for, in the order of the turn: a call beside them may have led to that they are
-        denied by now, or would not be run whatever the person says."""
+        """The calls that still need the person's approval, in the order of the turn: another call may have caused them
+        to be denied by now, or to have nothing left to do."""
         if not asking:
             return []
         wanted = {call.called.call_id: call for call in asking}
@@ -137,8 +137,8 @@ class ToolRunner:
         return [call for call in in_order if call.called.call_id in left]
 
     async def settle(self, dangling: Sequence[OpenCall], conversation: Conversation) -> list[Wait]:
-        """Close calls another worker left open: readers run again if they still may, of others is said that they may
-        have happened. What was held for approval never started: it runs if it is approved, and is asked for where it
+        """Close calls another worker left open: readers run again if they still may, others are reported as possibly
+        done. A call held for approval never started: it runs if it is approved, else its approval is requested, if it
         was not yet."""
         tools = {tool.spec.name: tool for tool in self.tools}
         again: list[PendingCall] = []
@@ -155,12 +155,12 @@ class ToolRunner:
         return await self.run_calls(again, conversation)
 
     async def show_attached(self, messages: Sequence[Attached]) -> list[Wait]:
-        """Record the pictures of messages that the model reads next, as the tool has them that reads one for it: one
-        after the other, so that whoever goes on looks at no picture twice. Nothing is waited for."""
+        """Record the pictures of messages that the model reads next, as the reading tool returns them: one after the
+        other, so that no worker looks at a picture twice. It leads to no waits."""
         tool = next((tool for tool in self.tools if tool.spec.name == READ_TOOL), None)
         for message in messages:
             if tool is None:
-                # The message names them, which is all that there is to say.
+                # The message names the files already, and more is not known.
                 await self.journal.record(
                     [AttachmentRead(message_id=message.message_id, paths=[*message.left], text="")]
                 )
@@ -205,7 +205,7 @@ class ToolRunner:
         request, via = meant.request, None if meant.said is None else USE_TOOL
         tool, arguments = tools.get(request.name), request.arguments or {}
         if via is not None and tool is None:
-            # There is nothing else to record it as.
+            # The named tool does not exist, so the call is recorded as one of `use_tool`.
             via, meant = None, replace(meant, fault=self._no_tool(request.name))
             request, arguments = replace(request, name=USE_TOOL), meant.said or {}
         broken, verdict = meant.fault, ALLOW
@@ -246,7 +246,7 @@ class ToolRunner:
         return PendingCall(called=called, tool=tool, broken=broken, asks=asks, needs_approval=asks is not None)
 
     def _judge_again(self, call: OpenCall, tool: Tool | None) -> PendingCall:
-        """A call that another worker left, judged anew: what is denied meanwhile stays so, approved or not."""
+        """A call that another worker left, judged anew: if it is denied meanwhile, an approval doesn't help."""
         if tool is None:
             return PendingCall(called=call.called, tool=None, broken=self._no_tool(call.called.name))
         verdict = self.judge(_proposed(tool, call.called.arguments, call.called.safety_checks))
@@ -287,10 +287,10 @@ class ToolRunner:
     async def _judge_now(
         self, calls: Sequence[PendingCall], asking: list[PendingCall], chain: ChainedCalls
     ) -> list[PendingCall]:
-        """Those that may start. Mode and rules may have changed since the model was asked, by a call before these or by
-        the person: what is denied by now has its result, and what is to be asked for by now, or comes after that, is
-        added to `asking`. While a person controls the computer nothing starts; what would act on it then has a result
-        that says so, as it was asked for before."""
+        """The calls that may start. Mode and rules may have changed since the model's answer, by an earlier call or by
+        the person: a call that is denied by now gets its result, and one that needs an approval by now, or that follows
+        such a call, is added to `asking`. While a person controls the computer nothing starts; calls that would act on
+        it then get a result that says so, as they were requested before."""
         chosen = await self.journal.chosen()
         if was_driven := chosen.driver is not None:
             chosen = await self.journal.undriven()
@@ -323,7 +323,7 @@ class ToolRunner:
                 async with deadline:
                     call.outcome = await tool.run_call(call)
             except DomainError:
-                # Not the tool's: the place it runs in, the model of an agent below, the store or the lease.
+                # A fault of the sandbox, a sub-agent's model, the store or the lease, and not of the tool.
                 raise
             except Exception as error:
                 if deadline.expired() and isinstance(error, TimeoutError):
@@ -338,7 +338,7 @@ class ToolRunner:
             return call.outcome
 
     async def _finish(self, called: ToolCalled, outcome: Done) -> None:
-        """The journal makes the preview of the output."""
+        """Record the result; the journal makes the preview from the output."""
         finished = ToolFinished(
             call_id=called.call_id,
             success=outcome.success,
@@ -356,12 +356,12 @@ def _deadline_result(call: ToolCall, tool: Tool) -> Done:
 
 
 def _is_outdated(call: PendingCall) -> bool:
-    """Whether it would act on a computer that a person used since the model asked for it."""
+    """Whether it would act on a computer that a person used since the model requested it."""
     return call.called.needs_computer and not call.called.read_only
 
 
 def _ask_of_previous(called: ToolCalled, asking: Sequence[PendingCall]) -> Ask | None:
-    """How the call that has to come before it is asked for, if it is."""
+    """The approval that the call before it in a chain waits for; None if it waits for none."""
     return next((one.asks for one in asking if one.called.call_id == called.after), None)
 
 
@@ -374,7 +374,7 @@ def _denial(verdict: Verdict) -> str | None:
 
 
 async def _run_concurrently(runs: Sequence[Callable[[], Awaitable[None]]]) -> None:
-    """In their order, `MAX_TOGETHER` of them at once."""
+    """Start all in their order, `MAX_TOGETHER` of them at once."""
     waiting = iter(runs)
 
     async def work() -> None:
@@ -386,5 +386,5 @@ async def _run_concurrently(runs: Sequence[Callable[[], Awaitable[None]]]) -> No
             for _ in range(min(len(runs), MAX_TOGETHER)):
                 group.create_task(work())
     except ExceptionGroup as errors:
-        # The loop above knows plain errors only; the first of several that came together stands for all.
+        # The loop above handles plain errors only; the first one stands for all.
         raise errors.exceptions[0] from errors

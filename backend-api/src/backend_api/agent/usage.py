@@ -1,4 +1,4 @@
-"""Sums of what model calls used."""
+"""Sums of the usage of model calls."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import replace
 from backend_api.agent.events import NO_USAGE, Usage
 
 _DECIMALS = 12
-"""Of a sum in US dollars: enough for a thousandth of a token, and what adding leaves behind is rounded away."""
+"""Decimals of a sum in US dollars: enough for a thousandth of a token, and errors of addition are rounded away."""
 
 
 def add_usage(total: Usage, call: Usage, model: str) -> Usage:
-    """The usage after one more call to `model`, whose `cost` is None where it has no known price."""
+    """The usage after one more call to `model`, whose `cost` is None if it has no known price."""
     counts = {
         "input": call.input,
         "cached": call.cached,
@@ -24,7 +24,7 @@ def add_usage(total: Usage, call: Usage, model: str) -> Usage:
 
 
 def combine(first: Usage, second: Usage) -> Usage:
-    """Both together, by model too. The cost is known where that of each is, of those that asked a model at all."""
+    """The sum of both, by model too. The cost is known if that of each is known, of those with any usage."""
     by_model = {model: dict(counts) for model, counts in first.by_model.items()}
     for model, counts in second.by_model.items():
         sums = by_model.setdefault(model, {})
@@ -45,7 +45,7 @@ def combine(first: Usage, second: Usage) -> Usage:
 
 
 def costs_of(usage: Usage) -> dict[str, dict[str, float | None]]:
-    """By each of its models. What was stored before costs were told by model says them of one model alone."""
+    """The costs by model. Usage stored before costs were kept by model has them if it is of a single model."""
     if len(usage.by_model) == 1 and not usage.costs:
         return {model: {"cost": usage.cost, "known_cost": usage.known_cost} for model in usage.by_model}
     return {model: usage.costs.get(model, {"cost": None, "known_cost": 0.0}) for model in usage.by_model}

@@ -1,4 +1,4 @@
-"""Calls through `use_tool`, as calls of the tools they mean: what is judged, recorded, shown and done is the tool's."""
+"""Calls through `use_tool`, turned into calls of the tools they name, which are judged, recorded, shown and run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _REFUSED = wrong_arguments("", (), {}).removesuffix(" .")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Meant:
-    """The call that a request means. `said` are the arguments of `use_tool` where it came so, and `fault` is why it
+    """The call that a request means. `said` are the arguments of `use_tool` if it came that way, and `fault` is why it
     means none."""
 
     request: ToolRequest
@@ -34,7 +34,7 @@ class Meant:
 
 
 def meant_by(request: ToolRequest) -> Meant:
-    """The tool's own call of one through `use_tool`; any other one is what it says."""
+    """The call of the named tool for one through `use_tool`; any other request means itself."""
     said = request.arguments
     if request.name != USE_TOOL or said is None:
         return Meant(request=request)
@@ -47,7 +47,7 @@ def meant_by(request: ToolRequest) -> Meant:
 
 
 def said_of(called: ToolCalled) -> ToolRequest:
-    """The call as the model made it, which is what it is sent of it ever after."""
+    """The call as the model made it, in which form it is sent back to the model ever after."""
     name, arguments = called.name, called.arguments
     if called.via is not None:
         name, arguments = called.via, called.said or {"name": called.name, "arguments": called.arguments}
@@ -55,14 +55,15 @@ def said_of(called: ToolCalled) -> ToolRequest:
 
 
 def differing(said: dict[str, Any] | None, name: str, arguments: Mapping[str, Any]) -> dict[str, Any] | None:
-    """What was said where it can't be told from the call itself."""
+    """The arguments of `use_tool`, unless they can be derived from the call itself."""
     if said is None or json.dumps(said) == json.dumps({"name": name, "arguments": arguments}):
         return None
     return said
 
 
 def misfit(spec: ToolSpec, arguments: Mapping[str, Any]) -> str | None:
-    """What is said of arguments that can't be those of a tool whose definition was not loaded: it comes with it."""
+    """The error for arguments that don't match a tool whose definition was not loaded, together with that
+    definition."""
     properties = cast("Mapping[str, Any]", spec.parameters.get("properties") or {})
     required = cast("list[str]", spec.parameters.get("required") or [])
     faults = [ArgumentFault((name,), "it is missing") for name in required if name not in arguments]
@@ -72,12 +73,12 @@ def misfit(spec: ToolSpec, arguments: Mapping[str, Any]) -> str | None:
 
 
 def with_definition(said: str, spec: ToolSpec) -> str:
-    """With the tool as it is told, where arguments did not fit one that was not."""
+    """The error with the tool's definition added, if it is about arguments."""
     return _DEFINED.format(said=said, offer=spec.offer) if said.startswith(_REFUSED) else said
 
 
 def loaded_by(called: ToolCalled, finished: ToolFinished) -> tuple[str, str] | None:
-    """The family that this call loaded, and what it looked for in it."""
+    """The family that this call loaded, and its search words."""
     if called.name != LOAD_TOOL or not finished.success:
         return None
     return str(called.arguments.get("family") or ""), str(called.arguments.get("find") or "")

@@ -1,4 +1,4 @@
-"""What a run waits for without a process, and what comes of it when the wait is over."""
+"""Waits of a run without a process, and the results of their ends."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PLANS_NO_MORE: Mapping[str, Any] = {"enable_plan_mode": False}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wait:
-    """Something that is waited for, until its deadline `expires_s` after it was stored, by the store's clock."""
+    """A wait, with its deadline `expires_s` after it was stored, by the store's clock."""
 
     id: str
     subject: Subject
@@ -30,16 +30,16 @@ class Wait:
 
     @property
     def agent_id(self) -> str | None:
-        """Who waits; None for the main agent, which alone asks questions."""
+        """The agent that waits; None for the main agent, which alone asks questions."""
         return self.subject.agent_id if isinstance(self.subject, Approval) else None
 
     def begun(self, at: datetime) -> OpenWait:
-        """As it is stored."""
+        """The stored form of the wait."""
         return OpenWait(id=self.id, subject=self.subject, deadline=at + timedelta(seconds=self.expires_s))
 
 
 class WaitRefusedError(Exception):
-    """A run does not wait, as a stop or a message that interrupts came before; nothing was written."""
+    """The run does not wait, as a stop or an interrupting message came before; nothing was written."""
 
     def __init__(self, by: RefusedBy) -> None:
         super().__init__(f"A {by} came before the wait.")
@@ -48,8 +48,8 @@ class WaitRefusedError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenWait:
-    """A wait as it is stored. What it is about is decided exactly once: by an answer, the deadline, a message
-    that interrupts or a stop."""
+    """A stored wait. Its subject is decided exactly once: by an answer, the deadline, an interrupting message or a
+    stop."""
 
     id: str
     subject: Subject
@@ -57,23 +57,23 @@ class OpenWait:
 
     @property
     def past(self) -> Sequence[PastDecision]:
-        """What was decided of an approval."""
+        """The past decisions of an approval."""
         return self.subject.decided if isinstance(self.subject, Approval) else ()
 
     @property
     def lapsed(self) -> Sequence[PastDecision]:
-        """What is decided of an approval whose deadline has passed, though nobody recorded it yet."""
+        """The decisions of an approval whose deadline has passed, though nobody recorded it yet."""
         if not isinstance(self.subject, Approval):
             return ()
         return self.subject.resolved(self.id, "timeout", None).rest.decided
 
     def asked(self) -> Recorded:
-        """What tells of it."""
+        """The event that begins the wait."""
         return Recorded(payload=self.subject.asked(self.id, self.deadline))
 
     def kept(self) -> OpenWait:
-        """What is needed to end it. The calls' arguments, of any size and with any keys, what they are held back
-        for, and a plan's text stand in the log alone."""
+        """The part that is needed to end it. The calls' arguments (of any size and with any keys), their safety checks,
+        and a plan's text stand in the log alone."""
         if isinstance(self.subject, Plan):
             return replace(self, subject=replace(self.subject, plan=""))
         if not isinstance(self.subject, Approval):
@@ -84,8 +84,8 @@ class OpenWait:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
-    """What comes of the end of some waits of a run: `left` is still waited for, `over` is not, and `recorded` tells of
-    it. `options` are those of the session that change with it."""
+    """The result of ending some waits of a run: `left` are still open, `over` are not, and `recorded` are the events.
+    `options` are the session's options that change with it."""
 
     left: Sequence[OpenWait]
     over: Sequence[OpenWait]
@@ -94,8 +94,8 @@ class Ended:
 
 
 def answered(wait: OpenWait, waits: Sequence[OpenWait], answer: Answer, at: datetime) -> list[OpenWait]:
-    """Those of a run's waits that an answer to one of them ends. To approve all without naming calls approves what its
-    other agents ask for too, but for what was not decided in time, and what a provider holds back."""
+    """The waits of a run that an answer to one of them ends. `approve_all` without call ids also approves the calls of
+    its other agents, but for those past their deadline, and those that a provider holds back."""
     if not isinstance(answer, Decision) or answer.decision != "approve_all" or answer.call_ids is not None:
         return [wait]
     others = [one for one in waits if one.id != wait.id and one.deadline >= at and _is_approved_unseen(one.subject)]

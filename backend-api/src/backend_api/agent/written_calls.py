@@ -1,4 +1,4 @@
-"""Calls of tools that a model wrote into its text: its server did not read them as calls."""
+"""Tool calls that a model wrote into its text, as its server did not parse them."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _MARKS = re.compile(
     )""",
     re.MULTILINE | re.VERBOSE,
 )
-"""As in the templates of Qwen, Hermes, GLM, Mistral, Llama, MiniMax, DeepSeek, Kimi, InternLM, gpt-oss, LFM and
+"""Marks of the templates of Qwen, Hermes, GLM, Mistral, Llama, MiniMax, DeepSeek, Kimi, InternLM, gpt-oss, LFM and
 Phi."""
 _NAMED = re.compile(
     r"""(?<![`'"“])<tool_call>\s*\{\s*"name"\s*:\s*"([\w.:-]{1,200})"
     | ^[ \t]*```[ ]?tool_code[ \t]*\n\s*(?:print\()?(?:default_api\.)?(\w{1,200})\(""",
     re.MULTILINE | re.VERBOSE,
 )
-"""A call in the middle of a line, or in the fence in which Gemma writes it: one that names a tool which is offered."""
+"""A call in the middle of a line, or in the fence in which Gemma writes it; it counts if it names a tool on offer."""
 _LOOKED_AT = 100_000
 _FENCE = "```"
 _LANGUAGES = frozenset({"", "json", "tool_call", "tool_code"})
@@ -50,13 +50,13 @@ def is_call_written(text: str, tools: Collection[str]) -> bool:
 
 
 def _is_named(said: str, text: str, tools: Collection[str]) -> bool:
-    """Whether there is a call that names one of these tools: in what is `said` outside of fences, or in one for it."""
+    """Whether a call names one of these tools: in the text `said` outside of fences, or in a fence for calls."""
     in_line = any(found[1] in tools for found in _NAMED.finditer(said))
     return in_line or any(found[2] in tools for found in _NAMED.finditer(text))
 
 
 def _is_bare_call(text: str, tools: Collection[str]) -> bool:
-    """Whether all of it is the JSON of a call, as Llama writes it."""
+    """Whether the whole text is the JSON of a call, as Llama writes it."""
     said = _without_fence(text.strip())
     if not said.startswith(("{", "[")):
         return False
@@ -71,7 +71,7 @@ def _is_bare_call(text: str, tools: Collection[str]) -> bool:
 
 
 def _without_fence(text: str) -> str:
-    """What stands between fences, where these are around all of it."""
+    """The text between fences, if they enclose all of it."""
     if not text.startswith(_FENCE) or not text.endswith("\n" + _FENCE):
         return text
     language, _, inside = text.removeprefix(_FENCE).removesuffix(_FENCE).partition("\n")

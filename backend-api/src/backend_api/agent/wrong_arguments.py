@@ -1,4 +1,4 @@
-"""What the model is told of a call that was refused for its arguments: nothing ran, and what to change."""
+"""The error for a call with wrong arguments: nothing ran, and what to change."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class ArgumentFault:
 
 
 def wrong_arguments(tool: str, faults: Sequence[ArgumentFault], arguments: Mapping[str, Any]) -> str:
-    """Each fault with its field, the constraint and what was sent there; bounded, however much that was."""
+    """Each fault with its field, the constraint and the value sent, each within a bound."""
     lines = [_line(fault, arguments) for fault in faults[:MAX_FAULTS]]
     if len(faults) > MAX_FAULTS:
         lines.append(f"- and {len(faults) - MAX_FAULTS} more")

@@ -1,4 +1,4 @@
-"""The kinds of sub-agents that everybody has, looked at before anything is opened."""
+"""The kinds of sub-agents that all users have, checked before anything is opened."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from backend_api.agent.tool_rules import FOREIGN_PREFIX, is_named
 
 
 def build_kinds(folder: Path | None, models: Sequence[ModelInfo], tools: Sequence[ToolSpec]) -> list[SubagentKind]:
-    """Those of the product, then the deployment's. Raises `ValueError` that names the file and the reason."""
+    """The product's kinds, then the deployment's. Raises `ValueError` that names the file and the reason."""
     kinds = read_kinds(folder) if folder is not None else []
     for kind in kinds:
         if fault := _fault(kind, models, tools):

@@ -1,4 +1,4 @@
-"""Kinds of sub-agents that users wrote: where they are kept, and what can go wrong."""
+"""Kinds of sub-agents that users wrote: their store and its errors."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ class OwnKinds(Protocol):
     """The kinds of each user. All raise `StoreUnavailableError`."""
 
     async def of(self, user_id: UserId) -> Sequence[SubagentKind]:
-        """By their names."""
+        """The user's kinds, sorted by name."""
         ...
 
     async def put(self, user_id: UserId, kind: SubagentKind) -> None:
-        """Add it, or replace the one of its name. Once it returns, every run that begins in a session of this user is
-        told by its lease that there are settings. Raises `TooManyKindsError`, however many are added at once."""
+        """Add it, or replace the one of its name. Once it returns, every new run in a session of this user sees by its
+        lease that there are settings. Raises `TooManyKindsError`, however many are added at once."""
         ...
 
     async def delete(self, user_id: UserId, name: str) -> bool:
-        """False where there was none."""
+        """Delete it; False if there was none."""
         ...

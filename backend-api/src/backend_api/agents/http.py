@@ -1,4 +1,4 @@
-"""Kinds of sub-agents: those of everybody, and those that the caller wrote."""
+"""Routes for kinds of sub-agents: those that all users have, and the caller's own."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _body_of(shown: ShownKind) -> AgentBody:
 
 @router.get("")
 async def list_agents(caller: CurrentCaller, read_kinds: Annotated[ReadKinds, port("read_kinds")]) -> list[AgentBody]:
-    """List the kinds of sub-agents that the caller's conversations have."""
+    """List the kinds of sub-agents in the caller's conversations."""
     return [_body_of(shown) for shown in await read_kinds(caller.user.id)]
 
 
@@ -75,7 +75,7 @@ async def put_agent(
     change_kind: Annotated[ChangeKind, port("change_kind")],
     read_kinds: Annotated[ReadKinds, port("read_kinds")],
 ) -> AgentBody:
-    """Write one of the caller's own, or replace it; it acts from the next run on."""
+    """Write one of the caller's own kinds, or replace it; it holds from the next run on."""
     wanted = SubagentKind(
         name=name,
         description=body.description,
@@ -91,5 +91,5 @@ async def put_agent(
 async def delete_agent(
     name: Name, caller: CurrentCaller, change_kind: Annotated[ChangeKind, port("change_kind")]
 ) -> None:
-    """Delete one of the caller's own."""
+    """Delete one of the caller's own kinds."""
     await change_kind.delete(caller.user.id, name)

@@ -25,7 +25,7 @@ from backend_api.settings.application.effective_settings import OpenEffectiveSet
 
 
 class AgentSettings(BaseSettings):
-    """Of the environment."""
+    """Settings from the environment."""
 
     model_config = SettingsConfigDict(frozen=True, extra="ignore", env_ignore_empty=True)
 
@@ -33,7 +33,7 @@ class AgentSettings(BaseSettings):
 
 
 def plan_agents(settings: AgentSettings, models: Sequence[ModelInfo], known_tools: Sequence[ToolSpec]) -> Planned:
-    """The kinds that everybody has, `shared_kinds`. Raises `ValueError` that names the file and the reason."""
+    """The kinds that all users have, `shared_kinds`. Raises `ValueError` that names the file and the reason."""
     return Planned(ports={"shared_kinds": build_kinds(settings.agents_dir, models, known_tools)})
 
 
@@ -46,7 +46,7 @@ async def open_agents(
     limiter: RateLimiter,
     limits: Limits,
 ) -> AsyncGenerator[Parts]:
-    """Its ports are the use cases of its routes, and `kinds`, which sub-agents may be of."""
+    """Open the module. The ports are the use cases of the routes, and `kinds`, the kinds that sub-agents may have."""
     own = MongoSubagentKinds()
     kinds = KindsOfUsers(shared_kinds, own)
     change = ChangeKind(

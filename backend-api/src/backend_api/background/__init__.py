@@ -1,1 +1,1 @@
-"""Commands that run in the background of a session's sandbox."""
+"""Background commands of a session's sandbox."""

@@ -1,4 +1,4 @@
-"""Where its conversation goes on from a summary, the commands that run in the background stand in that."""
+"""A summary of the conversation is followed by the list of running background commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands that run in the background of a session's sandbox, as they are kept while nobody waits for them."""
+"""Background commands of a session's sandbox, as stored while no call waits for them."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from backend_api.kit.errors import ConflictError, NotFoundError
 from backend_api.kit.ids import SessionId, UserId
 
 MAX_WAKES = 20
-"""Runs that results alone may begin before the person says something again: a result that starts the next command
-would go on for ever."""
+"""The most runs that results may begin before the person's next message: a result that starts the next command would go
+on for ever."""
 
 
 class BackgroundNotFoundError(NotFoundError):
@@ -24,7 +24,7 @@ class BackgroundNotFoundError(NotFoundError):
 
 
 class TooManyBackgroundError(ConflictError):
-    """As many of a session run as may."""
+    """The session has as many running commands as allowed."""
 
     code = "too_many_background_commands"
 
@@ -37,8 +37,8 @@ class TooManyBackgroundError(ConflictError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackgroundCommand:
-    """One that was started in the sandbox's `generation`. It is open until `state` says how it ended. While `is_begun`
-    is false nobody knows yet whether the sandbox has it."""
+    """A command started in the sandbox's `generation`. It is open until `state` holds how it ended. While `is_begun` is
+    false it is not known whether the sandbox has it."""
 
     id: str
     session_id: SessionId
@@ -55,51 +55,49 @@ class BackgroundCommand:
     preview: str = ""
     ended_at: datetime | None = None
     read_by: str | None = None
-    """The call whose result told how it ended; None: it is told by itself."""
+    """The call whose result contained its end; None if a note tells the model."""
 
 
 class BackgroundCommands(Protocol):
-    """Those of all sessions: more than seven methods, as each is a step of one life. Whoever settles one first tells of
-    it, whoever else tries at the same moment."""
+    """The commands of all sessions: more than seven methods, as each is a step of one life. The first caller that
+    settles a command records its end, whoever else tries at the same moment."""
 
     async def begin(self, command: BackgroundCommand) -> None:
-        """Keep it before it is started, and look at it once its start must be over. Raises
-        `TooManyBackgroundError`."""
+        """Store it before it is started, to be polled once its start must be over. Raises `TooManyBackgroundError`."""
         ...
 
     async def confirm(self, background_id: str) -> None:
-        """The sandbox has it: it is looked at from now on."""
+        """Mark that the sandbox has it: it is polled from now on."""
         ...
 
     async def drop(self, background_id: str) -> None:
-        """It was never started."""
+        """Remove a command that was never started."""
         ...
 
     async def get(self, session_id: SessionId, background_id: str) -> BackgroundCommand:
-        """Raises `BackgroundNotFoundError`."""
+        """The command. Raises `BackgroundNotFoundError`."""
         ...
 
     async def of_session(self, session_id: SessionId, *, ended: int) -> list[BackgroundCommand]:
-        """The open ones, then so many of those that ended, each the newest first."""
+        """The open ones, then the last `ended` ones that ended, each the newest first."""
         ...
 
     async def request_end(self, session_id: SessionId, background_id: str | None = None) -> list[BackgroundCommand]:
-        """Leave the wish to end one, or all of a session; answers those that are open."""
+        """Store the request to end one, or all of a session; returns those that are open."""
         ...
 
     async def claim(self, *, lease_s: float, limit: int) -> list[BackgroundCommand]:
-        """Open ones that nobody looks at; until the lease is over nobody else gets them."""
+        """Open commands that nobody polls; nobody else gets them until the lease is over."""
         ...
 
     async def release(self, background_id: str, *, for_s: float = 0.0) -> None:
-        """Have it looked at again after so long."""
+        """Make it due for a poll again in `for_s` seconds."""
         ...
 
     async def settle(
         self, command: BackgroundCommand, told: Recorded, *, wakes: bool, changed: FilesChanged | None = None
     ) -> list[Event]:
-        """Store how it ended and tell of it with a `BackgroundFinished`, and of the files it `changed`. One that
-        `wakes` is read like a message: a run at work goes on to read it, an idle session gets a run for it, whose event
-        is the last one then; not where somebody wanted it to stop. Nothing where it was settled before, or its session
-        is gone."""
+        """Store its end with a `BackgroundFinished` event, and the files it `changed`. One that `wakes` is read like a
+        message: a current run goes on to read it, and an idle session gets a new run, whose event is then the last one;
+        but not if a stop was requested. Returns no events if it was settled before, or its session is gone."""
         ...

@@ -1,4 +1,4 @@
-"""Commands in the background of sandboxes, as a module of the gateway."""
+"""The gateway's module for background commands of sandboxes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from contracts.tools import BACKGROUND_TIMEOUT_S, MAX_BACKGROUND_TIMEOUT_S
 
 
 class BackgroundSettings(BaseSettings):
-    """Of the environment."""
+    """Settings from the environment."""
 
     model_config = SettingsConfigDict(frozen=True, extra="ignore", env_ignore_empty=True)
 
@@ -49,8 +49,9 @@ async def open_background(
     clock: Callable[[], float],
     place_skills: PlaceSkills = no_folders,
 ) -> AsyncGenerator[Parts]:
-    """Its ports are `background_commands`, the use cases of its routes, and `request_end_of_commands`, asked for as a
-    run ends that was stopped. Its task follows what runs until it has ended, whoever started it."""
+    """Open the module. The ports are `background_commands`, the use cases of the routes, and `request_end_of_commands`,
+    which is called when a stopped run ends. The task follows commands until they have ended, whichever process started
+    them."""
     commands = MongoBackgroundCommands(database)
 
     def now() -> datetime:

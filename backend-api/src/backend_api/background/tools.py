@@ -1,4 +1,4 @@
-"""The tools for commands in the background: they run in the sandbox, and are kept track of here."""
+"""The tools for background commands: they run in the sandbox, and their records are kept here."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ RUN, CHECK, STOP = "background_run", "check_background", "background_stop"
 
 
 def background_specs(specs: Sequence[ToolSpec], timeout_s: int) -> list[ToolSpec]:
-    """Those of the manifest as an agent is told of them: the id is given, and the time-out is the deployment's."""
+    """The tools of the manifest as agents get them: without the id, and with the deployment's time-out."""
     return [_without_id(spec, timeout_s) if spec.name == RUN else spec for spec in specs if spec.name in RECORDED]
 
 
@@ -51,19 +51,19 @@ def _without_id(spec: ToolSpec, timeout_s: int) -> ToolSpec:
 
 @dataclass(frozen=True, slots=True)
 class BackgroundToolSource:
-    """`ToolSource` for the agent that the person talks to: a sub-agent has ended before its command has."""
+    """`ToolSource` for the main agent: a sub-agent would end before its command."""
 
     source: SandboxToolSource
 
     async def tools(self, setup: Setup) -> Sequence[Tool]:
-        """None for sub-agents."""
+        """No tools for sub-agents."""
         return await self.source.tools(setup) if setup.kind == "main" else []
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackgroundCalls:
-    """`SandboxTools` that keep track of what they start. A record is there before the command is, so that one whose
-    start was cut off is followed all the same."""
+    """`SandboxTools` that record the commands they start. The record is stored before the command starts, so that one
+    whose start was cut off is followed all the same."""
 
     tools: SandboxTools
     commands: BackgroundCommands
@@ -100,7 +100,7 @@ class BackgroundCalls:
         except TooManyBackgroundError as error:
             return Done(success=False, output=f"{error.detail} Wait for one ({CHECK}) or end one ({STOP}).")
         except asyncio.CancelledError:
-            # Nobody hears that it began, so the sandbox ends it; one that had begun just before is ended as well.
+            # The result is lost, so the command is ended, also if it had just begun.
             await asyncio.shield(self._schedule_stop(command))
             raise
 
@@ -110,7 +110,7 @@ class BackgroundCalls:
         try:
             outcome = await self.tools.call(sandbox, _with_arguments(call, given))
         except SandboxUnavailableError:
-            # Nothing ran: it is tried again, as another one.
+            # Nothing ran: the next attempt is another command.
             await self.commands.drop(command.id)
             raise
         if not outcome.success:
@@ -128,15 +128,15 @@ class BackgroundCalls:
             await self.commands.confirm(command.id)
             await self.commands.request_end(command.session_id, command.id)
         except DomainError as error:
-            # It is looked at all the same, once its start must be over.
+            # The watcher polls it all the same, once its start must be over.
             fields = {"session_id": command.session_id, "background_id": command.id, "reason": error.detail}
             logger.warning("a background command whose start was cut off is not stopped yet", extra=fields)
 
     async def _check(self, sandbox: Sandbox, call: ToolCall, command: BackgroundCommand) -> Done:
-        """One that has ended is told of here and nowhere else, unless that was told already."""
+        """Return the end of a command that has ended, unless it was recorded elsewhere before."""
         if command.state is not None:
             return _repeat_end(command)
-        # From here on whoever watches may tell of it first: then it is told so, and not here as well.
+        # The watcher may record the end first: then it is reported there, and not here as well.
         outcome = LOST
         if sandbox.generation == command.generation:
             outcome = await self.tools.call(sandbox, call)
@@ -147,7 +147,7 @@ class BackgroundCalls:
 
 
 def _repeat_end(command: BackgroundCommand) -> Done:
-    """As it may be asked for again, such as after a summary."""
+    """The end once more, for a model that asks again, such as after a summary."""
     how = "was told to you before" if command.read_by is not None else "is told to you by itself, too"
     return Done(success=True, output=f"{command.preview}\n[{_end_text(command)}; this {how}]")
 
@@ -174,5 +174,5 @@ def _with_arguments(call: ToolCall, arguments: dict[str, Any]) -> ToolCall:
 
 
 def _seconds(given: object, default: int) -> int:
-    """What the sandbox refuses never counts."""
+    """The time-out that counts: a value that the sandbox refuses is ignored."""
     return given if isinstance(given, int) and 0 < given <= MAX_BACKGROUND_TIMEOUT_S else default

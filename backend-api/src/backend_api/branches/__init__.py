@@ -1,1 +1,1 @@
-"""Other ways a conversation could go on: messages edited, answers made again, and what was said before either."""
+"""Branches of conversations: edited messages, regenerated answers, and the former versions of both."""

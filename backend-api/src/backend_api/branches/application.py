@@ -1,4 +1,4 @@
-"""Change a message, have it answered again, go back, and begin another conversation from a message."""
+"""Edit a message, regenerate an answer, undo, and branch a new conversation off a message."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _MOST_TITLE = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edit:
-    """What a message becomes. `attachments` of None are those it had; with `run` it is answered at once."""
+    """A new version of a message. `attachments` of None keeps those it had; with `run` it is answered at once."""
 
     text: str
     run: bool
@@ -48,7 +48,7 @@ class Edit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Went:
-    """The message that stands last, and the run that answers it, None where none does."""
+    """The result: the last message, and the run that answers it, None if none does."""
 
     message_id: str
     run_id: RunId | None
@@ -66,10 +66,11 @@ class Forks:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Branches:
-    """What stood there before stays, and can be shown again. Files and other effects stay as they are.
+    """Actions on the conversation's path. The former path stays, and can be shown again; files and other effects stay
+    as they are.
 
-    Each raises `SessionNotFoundError` and, where it is given a message, `MessageNotFoundError`; what selects another
-    path raises `RunActiveError` while a run of the session has not ended.
+    Each raises `SessionNotFoundError` and, if it is given a message, `MessageNotFoundError`; an action that selects
+    another path raises `RunActiveError` while a run of the session has not ended.
     """
 
     sessions: SessionRepository
@@ -82,8 +83,8 @@ class Branches:
     now: Callable[[], datetime]
 
     async def edit(self, session_id: SessionId, user_id: UserId, message_id: str, edit: Edit) -> Went:
-        """The conversation goes on from another wording. Raises `NotEditableError`, `AttachmentGoneError`,
-        `InvalidError`, `MessageTooLongError`, `MessageDiffersError`, `LimitError`."""
+        """Replace a message by another version. Raises `NotEditableError`, `AttachmentGoneError`, `InvalidError`,
+        `MessageTooLongError`, `MessageDiffersError`, `LimitError`."""
         await self.sessions.get(session_id, user_id)
         event, tree = await self._find(session_id, message_id)
         before = event.payload
@@ -108,7 +109,7 @@ class Branches:
         return _went(events)
 
     async def regenerate(self, session_id: SessionId, user_id: UserId, message_id: str) -> Went:
-        """The message is answered once more; that of an answer is the one it answers. Raises `LimitError`."""
+        """Have the message answered once more; an answer stands for the message it answers. Raises `LimitError`."""
         await self.sessions.get(session_id, user_id)
         event, tree = await self._find(session_id, message_id)
         asked = tree.asked_by(event.seq or 0)
@@ -121,7 +122,7 @@ class Branches:
         return Went(message_id=asked_id, run_id=RunId(events[-1].run_id or ""), seq=asked)
 
     async def undo(self, session_id: SessionId, user_id: UserId, message_id: str) -> MessageUser:
-        """Go back to before a message of the person's, which is answered with what was written."""
+        """Go back to before a message of the person's, and return that message."""
         await self.sessions.get(session_id, user_id)
         event, tree = await self._find(session_id, message_id)
         if not isinstance(event.payload, MessageUser):
@@ -132,7 +133,7 @@ class Branches:
         return event.payload
 
     async def show(self, session_id: SessionId, user_id: UserId, message_id: str) -> bool:
-        """Show the newest path that has this message; False where it is shown already."""
+        """Show the newest path that has this message; False if it is shown already."""
         await self.sessions.get(session_id, user_id)
         event, tree = await self._find(session_id, message_id)
         ranges = tree.newest_with(event.seq or 0)
@@ -142,15 +143,15 @@ class Branches:
         return True
 
     async def forks(self, session_id: SessionId, user_id: UserId) -> Forks:
-        """Where the conversation shown has other ways to go on."""
+        """The places where the path shown has other branches."""
         await self.sessions.get(session_id, user_id)
         forks = (await self.store.tree(session_id)).forks()
         named = {seq for fork in forks for seq in (fork.after_seq, *(one.seq for one in fork.children)) if seq}
         return Forks(forks=forks, ids=await self.store.message_ids(session_id, sorted(named)))
 
     async def delete(self, session_id: SessionId, user_id: UserId, message_id: str, messages: int | None) -> int:
-        """A message that is not shown and all that follows it can't be shown any more; answers how many. Raises
-        `BranchShownError`, and `BranchGrewError` where they are not the number that was said."""
+        """Delete a message that is not shown and all that follow it: they can't be shown any more. Returns their
+        number. Raises `BranchShownError`, and `BranchGrewError` if that is not the number given."""
         await self.sessions.get(session_id, user_id)
         event, tree = await self._find(session_id, message_id)
         seq = event.seq or 0
@@ -164,8 +165,8 @@ class Branches:
         return count
 
     async def branch(self, session_id: SessionId, user_id: UserId, message_id: str) -> Session:
-        """A conversation of its own, with a computer of its own, which begins with what was said up to a message.
-        Raises `RunActiveError` for one of the turn at work, `SessionQuotaError`, `LimitError`."""
+        """Begin a new conversation, with a computer of its own, with the events up to a message. Raises
+        `RunActiveError` for a message of the current turn, `SessionQuotaError`, `LimitError`."""
         source = await self.sessions.get(session_id, user_id)
         event, tree = await self._find(session_id, message_id)
         if event.run_id is not None and event.run_id == source.active_run_id:
@@ -223,7 +224,7 @@ def _selected(path: list[list[int]], cause: PathCause, message_id: str) -> PathS
 
 
 def _went(events: Sequence[Event]) -> Went:
-    """What an edit came to, or the one before it that was the same."""
+    """The result of an edit, or of the same edit sent before."""
     said = next(event for event in events if isinstance(event.payload, MessageUser))
     assert isinstance(said.payload, MessageUser)
     return Went(

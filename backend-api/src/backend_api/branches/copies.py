@@ -1,4 +1,4 @@
-"""Events of one session as those of another one, which begins with them."""
+"""Copies events of one session into another one, which begins with them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ NOTE = ContextNote(
 
 
 async def kept_numbers(database: Database, source: SessionId, ranges: Sequence[Sequence[int]]) -> list[int]:
-    """Numbers of the events that go along: what is told of settings and the computer is not true of another session."""
+    """Numbers of the events to copy: those of settings and the computer don't apply to another session."""
     within = [{"seq": {"$gte": first, "$lte": last}} for first, last in ranges]
     wanted: Document = {"session_id": source, "type": {"$nin": _LEFT_OUT}, "$or": within}
     found = database["events"].find(wanted, {"_id": 0, "seq": 1}).sort("seq", 1)
@@ -42,7 +42,7 @@ async def kept_numbers(database: Database, source: SessionId, ranges: Sequence[S
 
 
 async def copy_events(database: Database, source: SessionId, target: Session, numbers: Sequence[int]) -> int:
-    """In pages, and last a note for the model; answers the last number."""
+    """Copy the events in pages, then add a note for the model; returns the last number."""
     for start in range(0, len(numbers), _EVENTS_AT_ONCE):
         page = numbers[start : start + _EVENTS_AT_ONCE]
         kept = set(page)
@@ -76,7 +76,7 @@ async def _insert(
 
 
 def _renumbered(payload: Payload, numbers: Sequence[int]) -> Payload:
-    """With the numbers of events that it names as they are in the copy."""
+    """The payload with its references to event numbers changed to those of the copy."""
     if isinstance(payload, MessageCompleted | ThinkingCompleted | ToolCalled):
         return replace(payload, seen_seq=index_of(numbers, payload.seen_seq))
     if isinstance(payload, ContextCompacted):
@@ -87,7 +87,7 @@ def _renumbered(payload: Payload, numbers: Sequence[int]) -> Payload:
 
 
 async def copy_bodies(database: Database, source: SessionId, target: SessionId, numbers: Sequence[int]) -> None:
-    """What stands beside the events, as it is."""
+    """Copy the bodies of the events unchanged."""
     kept, batch = set(numbers), list[Document]()
     async for body in database["bodies"].find({"session_id": source}, batch_size=_BODIES_AT_ONCE):
         if body["seq"] not in kept:
@@ -103,5 +103,5 @@ async def copy_bodies(database: Database, source: SessionId, target: SessionId, 
 
 
 async def _stay(database: Database, target: SessionId) -> None:
-    """Whoever sweeps what was deleted leaves it alone for a while more."""
+    """Keep the copy from being swept as deleted for a while more."""
     await database["sessions"].update_one({"_id": target}, {"$currentDate": {"deleted_at": True}})

@@ -1,4 +1,4 @@
-"""What was said in a session on all of its paths, as a tree."""
+"""The messages of a session on all of its paths, as a tree."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ class RunActiveError(ConflictError):
 
 
 class NotEditableError(ConflictError):
-    """It is no message of the person's."""
+    """The message is not one of the person's."""
 
     code = "not_editable"
 
 
 class AttachmentGoneError(ConflictError):
-    """A file of the message is not in the workspace any more; nothing was changed."""
+    """A file of the message is no longer in the workspace; nothing was changed."""
 
     code = "attachment_gone"
 
@@ -41,7 +41,7 @@ class BranchShownError(ConflictError):
 
 
 class BranchGrewError(ConflictError):
-    """The branch has another number of messages than was said; nothing was deleted."""
+    """The branch has a different number of messages than the caller gave; nothing was deleted."""
 
     code = "branch_grew"
 
@@ -56,7 +56,7 @@ class Said:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Child:
-    """One way to go on: the message it begins with, and how many there are of it, that one among them."""
+    """A branch of a fork: its first message, and the number of its messages, including that one."""
 
     seq: int
     messages: int
@@ -65,7 +65,8 @@ class Child:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fork:
-    """After the message `after_seq`, 0 for the beginning, there are several ways, or one that is not shown."""
+    """The place after the message `after_seq` (0 for the beginning) with several branches, or with one that is not
+    shown."""
 
     after_seq: int
     children: list[Child]
@@ -73,8 +74,9 @@ class Fork:
 
 @dataclass(slots=True)
 class Tree:
-    """`paths` are those that were selected, in order, each with its `since`; before the first all of the log is one.
-    The path to a message never changes: whatever is selected later, its events stay those that were before it."""
+    """The messages and paths of a session. `paths` are the selected ones, in order, each with its `since`; before the
+    first the whole log is one. The path to a message never changes: later selections leave the events before it as they
+    were."""
 
     paths: Sequence[Path]
     said: Sequence[Said]
@@ -102,7 +104,7 @@ class Tree:
         return merged(self._path_of(seq).until(seq))
 
     def newest_with(self, seq: int) -> list[list[int]] | None:
-        """Of all paths there were the newest one that has this message, None where that is the one shown."""
+        """The newest path that has this message, None if it is the one shown."""
         ends = [*(path.since for path in self.paths), self.last_seq + 1]
         for path, end in reversed(list(zip([WHOLE, *self.paths], ends, strict=True))):
             if seq >= end or not path.has(seq):
@@ -113,7 +115,7 @@ class Tree:
         return self.until(seq)
 
     def last_user(self, ranges: Sequence[Sequence[int]]) -> int:
-        """The number of the person's last message among these, 0 for none."""
+        """The number of the person's last message in these ranges, 0 for none."""
         last = 0
         for one in self.said:
             if one.is_user and any(first <= one.seq <= end for first, end in ranges):
@@ -132,11 +134,11 @@ class Tree:
         return seq in self._parents and seq not in self._gone
 
     def count(self, seq: int) -> int:
-        """Messages from this one on, on all paths, itself among them."""
+        """The number of messages from this one on, on all paths, including itself."""
         return self._counts()[seq]
 
     def forks(self) -> list[Fork]:
-        """Where there is more than what is shown."""
+        """The forks of the path shown."""
         counts, children = self._counts(), dict[int, list[int]]()
         for seq in self._numbers:
             if seq not in self._gone:
@@ -174,5 +176,5 @@ class Tree:
 
 
 def index_of(numbers: Sequence[int], seq: int) -> int:
-    """How many of the numbers stand up to this one: what a number becomes where they are counted from 1."""
+    """The number of numbers up to this one: the number's new value when they are counted from 1."""
     return bisect_left(numbers, seq + 1)

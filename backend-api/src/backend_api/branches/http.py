@@ -1,4 +1,4 @@
-"""Messages changed and answered again, and the ways a conversation could go on."""
+"""Routes to edit messages, regenerate answers, and show other branches of a conversation."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class EditBody(RequestBody):
     )
 
     def edit(self) -> Edit:
-        """What the use case takes."""
+        """The edit for the use case."""
         attachments = None if self.attachments is None else tuple(self.attachments)
         return Edit(text=self.text, run=self.run, attachments=attachments, client_message_id=self.client_message_id)
 
@@ -44,7 +44,7 @@ class WentBody(AnswerBody):
 
 
 class UndoneBody(AnswerBody):
-    """What was written, to be changed and sent again."""
+    """The text and attachments of the undone message, to be changed and sent again."""
 
     text: str
     attachments: list[str]
@@ -55,7 +55,7 @@ class PathBody(RequestBody):
 
 
 class ShownBody(AnswerBody):
-    """`changed` is false where that path was shown already."""
+    """`changed` is false if that path was shown already."""
 
     changed: bool
 
@@ -63,13 +63,13 @@ class ShownBody(AnswerBody):
 class ChildBody(AnswerBody):
     message_id: str
     messages: int
-    """From this one on, itself among them."""
+    """The number of messages from this one on, including itself."""
     is_shown: bool
 
 
 class ForkBody(AnswerBody):
-    """After this message, null for the beginning, there are several ways, or one that is not shown. They stand in the
-    order in which they were begun."""
+    """The place after this message (null for the beginning) with several branches, or with one that is not shown. They
+    stand in the order in which they were begun."""
 
     after_message_id: str | None
     children: list[ChildBody]
@@ -80,7 +80,7 @@ class ForkListBody(AnswerBody):
 
     @classmethod
     def of(cls, forks: Forks) -> ForkListBody:
-        """The answer for forks whose messages can all be named."""
+        """The answer for forks whose messages all have ids."""
         ids = forks.ids
         return cls(
             items=[
@@ -104,23 +104,23 @@ class DeletedBranchBody(AnswerBody):
 async def edit_message(
     session_id: str, message_id: str, body: EditBody, caller: CurrentCaller, branches: Use
 ) -> WentBody:
-    """Go on from another wording of a message of one's own. What stood there stays as a branch; files and other effects
-    of its work stay as they are. 409 `run_active` while a run has not ended, `attachment_gone` where a file of it is
-    not there any more."""
+    """Replace one's own message by another version. The former one stays as a branch; files and other effects of its
+    work stay as they are. 409 `run_active` while a run has not ended, `attachment_gone` if a file of it no longer
+    exists."""
     return WentBody.model_validate(await branches.edit(SessionId(session_id), caller.user.id, message_id, body.edit()))
 
 
 @router.post("/messages/{message_id}/regenerate", status_code=202)
 async def regenerate(session_id: str, message_id: str, caller: CurrentCaller, branches: Use) -> WentBody:
-    """Have a message answered once more: this one, or the one that this answer is for. The answer before stays as a
+    """Have a message answered once more: this one, or the one that this answer is for. The former answer stays as a
     branch. 409 `run_active` while a run has not ended."""
     return WentBody.model_validate(await branches.regenerate(SessionId(session_id), caller.user.id, message_id))
 
 
 @router.post("/messages/{message_id}/undo")
 async def undo(session_id: str, message_id: str, caller: CurrentCaller, branches: Use) -> UndoneBody:
-    """Go back to before a message of one's own. It and all that follows stay as a branch; files and other effects stay
-    as they are. 409 `run_active` while a run has not ended."""
+    """Go back to before one's own message. It and all that follows stay as a branch; files and other effects stay as
+    they are. 409 `run_active` while a run has not ended."""
     return UndoneBody.model_validate(await branches.undo(SessionId(session_id), caller.user.id, message_id))
 
 
@@ -133,14 +133,14 @@ async def show_path(session_id: str, body: PathBody, caller: CurrentCaller, bran
 
 @router.post("/branch", status_code=201)
 async def branch(session_id: str, body: PathBody, caller: CurrentCaller, branches: Use) -> SessionBody:
-    """Begin a new conversation with what was said up to this message. It has a computer of its own, without the files
-    of this one. 409 `run_active` for a message of the turn at work."""
+    """Begin a new conversation with everything up to this message. It has a computer of its own, without the files of
+    this one. 409 `run_active` for a message of the current turn."""
     return SessionBody.of(await branches.branch(SessionId(session_id), caller.user.id, body.message_id))
 
 
 @router.get("/branches")
 async def list_branches(session_id: str, caller: CurrentCaller, branches: Use) -> ForkListBody:
-    """List where the conversation shown has other ways to go on."""
+    """List the places where the conversation shown has other branches."""
     return ForkListBody.of(await branches.forks(SessionId(session_id), caller.user.id))
 
 
@@ -155,7 +155,7 @@ async def delete_branch(
         Query(ge=0, description="How many it is known to have: 409 `branch_grew` where it has another number."),
     ] = None,
 ) -> DeletedBranchBody:
-    """Delete a branch that is not shown: this message and all that follow it can't be shown any more. Their records go
-    with the conversation. 409 `branch_shown` where it is shown."""
+    """Delete a branch that is not shown: this message and all that follow it can't be shown any more. Their records are
+    deleted with the conversation. 409 `branch_shown` if it is shown."""
     count = await branches.delete(SessionId(session_id), caller.user.id, message_id, messages)
     return DeletedBranchBody(messages=count)

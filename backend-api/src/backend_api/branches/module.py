@@ -30,7 +30,7 @@ async def open_branches(
     check_attachments: CheckAttachments,
     clock: Callable[[], float],
 ) -> AsyncGenerator[Parts]:
-    """Its port is `branches`."""
+    """Open the module. The port is `branches`."""
     branches = Branches(
         sessions=sessions,
         store=MongoBranchStore(database),

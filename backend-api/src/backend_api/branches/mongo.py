@@ -47,7 +47,7 @@ class MongoBranchStore:
         self._sessions = database["sessions"]
 
     async def tree(self, session_id: SessionId) -> Tree:
-        """Numbers alone, but for the paths themselves."""
+        """Reads numbers alone, but for the paths themselves."""
         async with store_errors():
             changes = {"session_id": session_id, "type": {"$in": ["path.selected", "branch.deleted"]}}
             events = await read_events(self._database, await self._events.find(changes).sort("seq", 1).to_list())
@@ -62,7 +62,7 @@ class MongoBranchStore:
         )
 
     async def message(self, session_id: SessionId, message_id: str) -> Event | None:
-        """By the text of the documents, which only this looks for by an id."""
+        """Found by a search in the documents' text: only this looks for a message by its id."""
         named = re.compile(re.escape(f'"message_id":"{message_id}"'))
         async with store_errors():
             wanted = {"session_id": session_id, **_SAID, "data": named}
@@ -85,7 +85,7 @@ class MongoBranchStore:
             return seq if await self._events.find_one(before, {"seq": 1}) is None else seq - 1
 
     async def end_of_run(self, session_id: SessionId, run_id: str, after: int) -> int | None:
-        """The next of these events."""
+        """The next event of these types, if it ends the run."""
         types = {"$in": ["message.user", "message.completed", "run.finished"]}
         wanted = {"session_id": session_id, "type": types, "agent_id": None, "seq": {"$gt": after}}
         async with store_errors():
@@ -94,7 +94,7 @@ class MongoBranchStore:
         return found["seq"] if found is not None and ends else None
 
     async def select(self, session_id: SessionId, user_id: UserId, selection: Selection) -> list[Event]:
-        """Session, events, run: as a message is accepted."""
+        """Writes session, events and run, as when a message is accepted."""
         new_run, origin = uuid.uuid4().hex, message_origin()
         payloads = _payloads(selection, new_run)
         said = selection.message
@@ -154,7 +154,7 @@ class MongoBranchStore:
     async def copy(
         self, source: Session, target: Session, ranges: Sequence[Sequence[int]], *, at_most: int = 0
     ) -> None:
-        """Under a document that counts as deleted until all of it is there: what a crash leaves is swept away."""
+        """The new session counts as deleted until it is complete: what a crash leaves is swept away."""
         placeholder = _document(target) | {"user_id": "", "deleted_at": datetime.now(UTC)}
         async with store_errors(within_s=_COPIED_S):
             if at_most and await self._sessions.count_documents({"user_id": target.user_id}, limit=at_most) >= at_most:
@@ -190,7 +190,7 @@ def _payloads(selection: Selection, new_run: str) -> list[StoredPayload]:
 
 
 def _changes(selection: Selection, new_run: str, count: int) -> Document:
-    """What the session becomes. Messages that no model has read are those of the path alone."""
+    """The changes to the session. Only the path's own messages count as unread by a model."""
     said_at = {"$add": ["$last_seq", 2]}
     message_id = selection.message.message_id if selection.message is not None else selection.run_for
     changes: Document = {

@@ -1,4 +1,4 @@
-"""What branches need of the store."""
+"""The store for branches."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from backend_api.kit.ids import SessionId, UserId
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """A path that is selected, and what is said on it at once: a `message`, or nothing. With `run_for`, the id of a
-    message, a run is queued that answers it. `last_user` is the number of the person's last message on the path."""
+    """A path to select, and its new `message`, if any. With `run_for`, the id of a message, a run is queued that
+    answers it. `last_user` is the number of the person's last message on the path."""
 
     selected: PathSelected
     message: MessageUser | None = None
@@ -24,11 +24,11 @@ class Selection:
 
 
 class BranchStore(Protocol):
-    """All that was said in a session, on whatever path. It has more than seven methods, as each action reads and
-    changes the paths in its own way."""
+    """The messages of a session on all paths. It has more than seven methods, as each action reads and changes the
+    paths in its own way."""
 
     async def tree(self, session_id: SessionId) -> Tree:
-        """As it is now."""
+        """The current tree."""
         ...
 
     async def message(self, session_id: SessionId, message_id: str) -> Event | None:
@@ -40,16 +40,17 @@ class BranchStore(Protocol):
         ...
 
     async def begin_of(self, session_id: SessionId, seq: int) -> int:
-        """The number of the first event that came with this message: that a schedule sent it stands before it."""
+        """The number of the first event that belongs to this message: the event of the schedule that sent it stands
+        before it."""
         ...
 
     async def end_of_run(self, session_id: SessionId, run_id: str, after: int) -> int | None:
-        """The number of the end of a run, where the main agent says nothing more before it and the person neither."""
+        """The number of the end of a run, unless the main agent or the person has a message before it."""
         ...
 
     async def select(self, session_id: SessionId, user_id: UserId, selection: Selection) -> list[Event]:
-        """Store it in one transaction. Raises `SessionNotFoundError`, and `RunActiveError` where a run of the session
-        has not ended; for a client's id that was sent before the answer is that message's event alone."""
+        """Store it in one transaction. Raises `SessionNotFoundError`, and `RunActiveError` if a run of the session has
+        not ended; for a client's id that was sent before, the result is that message's event alone."""
         ...
 
     async def delete(self, session_id: SessionId, deleted: BranchDeleted) -> list[Event]:
@@ -59,6 +60,6 @@ class BranchStore(Protocol):
     async def copy(
         self, source: Session, target: Session, ranges: Sequence[Sequence[int]], *, at_most: int = 0
     ) -> None:
-        """Store `target` with these events of `source`, numbered from 1, or nothing. Raises `SessionQuotaError` where
-        its user has `at_most` sessions already; 0 is any number."""
+        """Store `target` with these events of `source`, numbered from 1, or nothing. Raises `SessionQuotaError` if its
+        user has `at_most` sessions already; 0 is any number."""
         ...

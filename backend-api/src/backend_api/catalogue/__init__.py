@@ -1,1 +1,1 @@
-"""Tools, models and presets that can be chosen."""
+"""Tools, models and presets on offer."""

@@ -1,4 +1,4 @@
-"""What is on offer: tools, models, presets."""
+"""Routes that list tools, models and presets."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ModelBody(AnswerBody):
     is_demo: bool
     is_default: bool
     is_official: bool
-    """Whether the provider itself serves it, not another service that speaks its protocol."""
+    """Whether the provider itself serves it, and not another service that speaks its protocol."""
     context_window: int
     notes: list[str]
     thinking: Literal["never", "optional", "always"]
@@ -46,17 +46,17 @@ class ToolBody(AnswerBody):
     read_only: bool
     dangerous: bool
     family: str | None = None
-    """The family it is of; null: of none. An agent may load those it is not told from the start."""
+    """The family of the tool; null if it has none. An agent can load the families that are not in its prompt."""
     server: str | None = None
-    """The MCP server it is of. Where that can't be asked, its one entry is the glob of all its tools."""
+    """The MCP server of the tool. If the server can't be reached, its one entry is the glob of all its tools."""
     error: str | None = None
-    """Why that server could not be asked."""
+    """The reason why that server could not be reached."""
     code: McpCode | None = None
-    """The same in short."""
+    """The code of that error."""
 
 
 class SuggestionBody(AnswerBody):
-    """A message to begin with; `title` says what it is about."""
+    """A suggestion for a first message; `title` is its subject."""
 
     title: str
     text: str
@@ -72,14 +72,14 @@ class PresetBody(PresetTextBody):
     id: str
     is_default: bool
     has_computer: bool
-    """Whether its tools work on one: without it a session gets none."""
+    """Whether any of its tools needs a computer; if not, its sessions get none."""
     tools: list[str] | None
-    """Names and globs of the tools it has; null: all."""
+    """Names and globs of its tools; null: all."""
     model: str | None
     options: dict[str, Any]
-    """What it chooses where the session does not."""
+    """Options that hold if the session chooses none."""
     translations: dict[str, PresetTextBody]
-    """By language, such as `zh`."""
+    """Texts by language, such as `zh`."""
 
     @classmethod
     def of(cls, preset: Preset, *, is_default: bool, has_computer: bool) -> PresetBody:
@@ -107,9 +107,9 @@ async def tools(
     rules: Annotated[OptionRules, port("rules")],
     session_id: Annotated[str | None, Query(max_length=200)] = None,
 ) -> list[ToolBody]:
-    """List the tools of the agent, with those of the caller's MCP servers behind them; with `session_id` those that the
-    session's preset leaves it. An MCP server has five seconds to tell its tools: one that does not, or can't be asked,
-    is one entry named by a glob, such as `mcp__wiki__*`, with the reason in `error`."""
+    """List the agent's tools, followed by those of the caller's MCP servers; with `session_id` only those in the
+    session's preset. An MCP server has five seconds to list its tools: one that does not, or can't be reached, is one
+    entry named by a glob, such as `mcp__wiki__*`, with the reason in `error`."""
     if session_id is None:
         own, preset = tools, None
     else:

@@ -1,4 +1,4 @@
-"""Tools, models and presets that can be chosen, as a module of the gateway."""
+"""Tools, models and presets on offer, as a module of the gateway."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from backend_api.runs.agent_tools import known_tools
 
 
 class CatalogueSettings(BaseSettings):
-    """Of the environment."""
+    """Settings from the environment."""
 
     model_config = SettingsConfigDict(frozen=True, extra="ignore", env_ignore_empty=True)
 
@@ -36,7 +36,7 @@ class CatalogueSettings(BaseSettings):
 
     @property
     def session_defaults(self) -> Options:
-        """The deployment's layer of what sessions may choose."""
+        """The deployment's layer of session options."""
         return Options(
             preset=self.default_preset,
             max_turns=self.max_turns,
@@ -46,8 +46,9 @@ class CatalogueSettings(BaseSettings):
 
 
 def plan_catalogue(settings: CatalogueSettings, models: Sequence[ModelInfo], module_tools: Sequence[Tool]) -> Planned:
-    """Its ports are `presets`, `session_defaults`, the deployment's `custom_tools`, and `known_tools`, which are all
-    that presets and kinds of agents may name. Raises `ValueError` that names file or setting, and the reason."""
+    """Plan the module. The ports are `presets`, `session_defaults`, the deployment's `custom_tools`, and `known_tools`,
+    the names that presets and kinds of agents may use. Raises `ValueError` that names file or setting, and the
+    reason."""
     product = known_tools(module_tools)
     custom = read_custom_tools(settings.tools_dir, [tool.name for tool in product])
     known = [*product, *(tool.spec for tool in custom)]
@@ -64,8 +65,8 @@ def plan_catalogue(settings: CatalogueSettings, models: Sequence[ModelInfo], mod
 
 @asynccontextmanager
 async def open_catalogue(presets: Presets, session_defaults: Options) -> AsyncGenerator[Parts]:
-    """Its ports are `tools`, a list to which those of the agent are added once it is open, and `rules`, the
-    deployment's of what sessions may choose."""
+    """Open the module. The ports are `tools`, a list to which the agent's tools are added once it is open, and `rules`,
+    the deployment's rules for session options."""
     tools: list[ToolSpec] = []
     rules = OptionRules((), tools, session_defaults, presets, [tool.spec for tool in team_tools()])
     yield Parts(ports={"tools": tools, "rules": rules})

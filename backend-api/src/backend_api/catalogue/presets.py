@@ -1,4 +1,4 @@
-"""The presets of a deployment, looked at before anything is opened."""
+"""The presets of a deployment, checked before anything is opened."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from backend_api.kit.errors import InvalidError
 def build_presets(
     folder: Path | None, defaults: Options, models: Sequence[ModelInfo], tools: Sequence[ToolSpec]
 ) -> Presets:
-    """Those of the product and of the folder; `tools` are all that there may be. Raises `ValueError` that names
-    file or setting, and the reason."""
+    """The presets of the product and of the folder; `tools` are all that presets may name. Raises `ValueError` that
+    names file or setting, and the reason."""
     presets = read_presets(folder)
     rules = OptionRules(models, tools, defaults)
     for preset in presets:
@@ -42,7 +42,7 @@ def _fault(preset: Preset, rules: OptionRules) -> str | None:
     if model is not None and all(offered.id != model for offered in rules.models):
         return f"model: {model} is not available. Models: {', '.join(offered.id for offered in rules.models)}"
     chosen = stored_options(preset.options)
-    # Whether the default model thinks is a matter of another setting.
+    # The default model's thinking is checked with another setting.
     rules = rules if model is not None else replace(rules, models=())
     try:
         rules.check(model, chosen, chosen)

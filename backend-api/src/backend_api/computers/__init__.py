@@ -1,1 +1,1 @@
-"""What a person sees and does of a session's sandbox: its files, snapshots and screen."""
+"""A user's access to a session's sandbox: its files, snapshots and screen."""

@@ -15,8 +15,8 @@ ScreenMode = Literal["view", "control"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScreenTicket:
-    """Bound to user, session and mode, to the log-in that asked for it (as `AccessClaims` says it), and one that
-    controls to the `client` that has the lease, where it named itself."""
+    """A ticket, bound to user, session and mode, and to the log-in that requested it (as in `AccessClaims`). One for
+    control is also bound to the `client` that has the lease, if it has a name."""
 
     user_id: str
     session_id: str
@@ -40,11 +40,11 @@ class ControlLostError(ConflictError):
 
 
 class Controls(Protocol):
-    """Who may control the computer of a session: one client at a time."""
+    """The lease of control of a session's computer, which one client has at a time."""
 
     def watch(self, session_id: SessionId, user_id: UserId, client: str) -> AbstractAsyncContextManager[asyncio.Event]:
-        """Set once the client has lost control. One without a name gets a lease for as long as the block lasts. Raises
-        `ControlLostError` where it does not have it at first."""
+        """An event that is set once the client has lost control. A client without a name gets a lease for the length of
+        the block. Raises `ControlLostError` if the client does not have control at first."""
         ...
 
 
@@ -52,7 +52,7 @@ class Tickets(Protocol):
     """Keeps tickets until they are used, at most for their time."""
 
     async def issue(self, ticket: ScreenTicket, *, ttl_s: int) -> str:
-        """The secret that stands for it. Raises `UnavailableError`."""
+        """The secret for the ticket. Raises `UnavailableError`."""
         ...
 
     async def redeem(self, secret: str) -> ScreenTicket | None:
@@ -68,7 +68,7 @@ class LinkInvalidError(NotFoundError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileLink:
-    """The right to fetch one file, or what one folder holds, without logging in."""
+    """The right to fetch one file, or a file in one folder, without logging in."""
 
     user_id: str
     session_id: str
@@ -82,5 +82,5 @@ class FileLinks(Protocol):
     def sign(self, link: FileLink, *, expires_s: int) -> str: ...
 
     def read(self, token: str) -> FileLink:
-        """Raises `LinkInvalidError`."""
+        """The link of a token. Raises `LinkInvalidError`."""
         ...

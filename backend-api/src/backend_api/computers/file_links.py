@@ -18,12 +18,12 @@ class JwtFileLinks:
         self._signer = TokenSigner(secret, algorithm, LINK_AUDIENCE, "file", clock)
 
     def sign(self, link: FileLink, *, expires_s: int) -> str:
-        """A token that names one file."""
+        """A token for one file or folder."""
         claims = {"sub": link.user_id, "sid": link.session_id, "path": link.path}
         return self._signer.sign(claims | ({"dir": 1} if link.is_folder else {}), expires_s)
 
     def read(self, token: str) -> FileLink:
-        """What the token names."""
+        """The link that the token names."""
         claims = self._signer.read(token)
         if claims is None:
             raise LinkInvalidError("The link is invalid or has expired. Request a new one.")

@@ -1,4 +1,4 @@
-"""What a person sees and does of a session's sandbox, as a module of the gateway."""
+"""A user's access to a session's sandbox, as a module of the gateway."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ async def open_session_sandboxes(
     rules: OptionRules,
     sandbox_changes: SandboxChangeSource | None = None,
 ) -> AsyncGenerator[Parts]:
-    """Its ports are the use cases of its routes, `own_sandbox`, `check_attachments`, and `sign_link`, by which agents
-    link files; its task stores what the manager tells of sandboxes."""
+    """Open the module. The ports are the use cases of the routes, `own_sandbox`, `check_attachments`, and `sign_link`,
+    with which agents link files; the task stores the sandbox changes that the manager reports."""
     own_sandbox, tickets = OwnSandbox(sessions, sandboxes), RedisTickets(redis)
     links = JwtFileLinks(signing.secret, algorithm=signing.algorithm, clock=clock)
     of_agents = LinkFile(OwnSandbox(sessions, sandboxes, queue_s=None), workspace, links)

@@ -29,7 +29,7 @@ class RedisTickets:
         return secret
 
     async def redeem(self, secret: str) -> ScreenTicket | None:
-        """The ticket, the first time."""
+        """The ticket the first time, None afterwards."""
         try:
             with count_failure():
                 found: bytes | None = await self._redis.getdel(f"ticket:{secret}")

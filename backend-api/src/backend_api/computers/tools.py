@@ -21,10 +21,10 @@ class SignedLink:
 
 
 class LinkSigner(Protocol):
-    """Makes download links for the user whose agent asks."""
+    """Makes download links for the user of the agent that calls."""
 
     async def __call__(self, session_id: str, user_id: str, path: str, *, expires_s: int) -> SignedLink:
-        """Raises `FileMissingError`, `PathForbiddenError`, `SandboxUnavailableError`."""
+        """The link. Raises `FileMissingError`, `PathForbiddenError`, `SandboxUnavailableError`."""
         ...
 
 
@@ -56,6 +56,6 @@ def generate_download_url(sign: LinkSigner) -> Tool:
         phrase="Making a link for {path}",
         needs_sandbox=True,
         run_call=run_call,
-        # It changes no file, but whoever has the link reads one without a log-in.
+        # It changes no file, but anyone with the link can read one without a log-in.
         effect="writes",
     )

@@ -1,1 +1,1 @@
-"""Which person controls the computer of a session."""
+"""Control of a session's computer by people."""

@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 RENEW_S = 2.0
 LOOK_S = 1.0
 HANDED_BACK = "✓"
-"""The answer to a request to take control where the person adds no note: a text that is the same in every language."""
+"""The answer to a request to take control if the person adds no note: a text that is the same in every language."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,26 +40,26 @@ class ControlSandbox:
     notifier: Notifier
 
     async def find(self, session_id: SessionId, user_id: UserId) -> ControlLease | None:
-        """Who controls it. Raises `SessionNotFoundError`."""
+        """The current lease, None if nobody has control. Raises `SessionNotFoundError`."""
         await self.sessions.get(session_id, user_id)
         return await self.leases.find(session_id)
 
     async def take(
         self, session_id: SessionId, user_id: UserId, client: str, holder: str, *, takes_over: bool = False
     ) -> ControlLease:
-        """Raises `SessionNotFoundError`, and `ControlHeldError` where another client has it."""
+        """Take control. Raises `SessionNotFoundError`, and `ControlHeldError` if another client has it."""
         await self.sessions.get(session_id, user_id)
         taken = await self.leases.take(session_id, user_id, client, holder, takes_over=takes_over)
         await self._notify(session_id, taken.events)
         return taken.lease
 
     async def renew(self, session_id: SessionId, user_id: UserId, client: str) -> ControlLease:
-        """Raises `SessionNotFoundError`, `ControlLostError`."""
+        """Extend the lease. Raises `SessionNotFoundError`, `ControlLostError`."""
         await self.sessions.get(session_id, user_id)
         return await self.leases.renew(session_id, client)
 
     async def give_back(self, session_id: SessionId, user_id: UserId, client: str | None, note: str | None) -> None:
-        """Where nobody has it only a note is stored. Raises `SessionNotFoundError`, `ControlLostError`."""
+        """End the lease; if nobody has one, only store the note. Raises `SessionNotFoundError`, `ControlLostError`."""
         await self.sessions.get(session_id, user_id)
         await self._notify(session_id, await self.leases.give_back(session_id, user_id, client, note))
 
@@ -109,7 +109,7 @@ class ControlSandbox:
             await self.stream.append(session_id, events)
 
     async def expire_until_cancelled(self) -> None:
-        """Ends leases that expired, in every process; whoever finds one first tells of it."""
+        """End leases that expired, in every process; the first one to find a lease records its end."""
         while True:
             await asyncio.sleep(LOOK_S)
             try:
@@ -130,7 +130,7 @@ class HandBack:
     answer: AnswerWait
 
     async def __call__(self, session_id: SessionId, user_id: UserId, client: str | None, note: str | None) -> None:
-        """Raises `SessionNotFoundError`, `ControlLostError`."""
+        """Hand control back. Raises `SessionNotFoundError`, `ControlLostError`."""
         await self.control.give_back(session_id, user_id, client, note)
         for question_id in await self._open_requests(session_id, user_id):
             answers = Answers({QUESTION: (note or HANDED_BACK)[:MAX_ANSWER_CHARACTERS]})

@@ -10,15 +10,16 @@ from backend_api.agent.events import Event
 from backend_api.kit.errors import ConflictError
 
 LEASE_S = 7.0
-"""A client that is not heard for so long has lost control, which is noticed before ten seconds are over."""
+"""The life of a lease: a client silent for longer has lost control, which is noticed within ten seconds."""
 MAX_NOTE_CHARACTERS = 4_000
 QUESTION = "control:taken"
-"""The id of what `ask_to_drive` asks, which no question of `ask_user` can have."""
+"""The id of the question of `ask_to_drive`, which no question of `ask_user` can have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlLease:
-    """`holder` is who controls the computer, in words; `client` is the window or program that renews the lease."""
+    """The lease. `holder` is the person who controls the computer, in words; `client` is the window or program that
+    renews it."""
 
     holder: str
     client: str
@@ -27,7 +28,7 @@ class ControlLease:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """The lease after it was taken, and the events that tell of it; none where the client had it before."""
+    """The lease after it was taken, and its events; none if the client had it before."""
 
     lease: ControlLease
     events: Sequence[Event]

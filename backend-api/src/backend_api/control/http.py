@@ -1,4 +1,4 @@
-"""Who controls the computer of a session."""
+"""Routes for the control of a session's computer."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ class ControlBody(AnswerBody):
 
 @router.get("")
 async def get_control(session_id: str, caller: CurrentCaller, control: Control) -> ControlBody | None:
-    """Return who controls the computer; null where nobody does."""
+    """Return who controls the computer; null if nobody does."""
     lease = await control.find(SessionId(session_id), caller.user.id)
     return ControlBody.model_validate(lease) if lease else None
 
 
 @router.post("", responses={409: {}})
 async def take_control(session_id: str, body: TakeControlBody, caller: CurrentCaller, control: Control) -> ControlBody:
-    """Take control for some seconds. No call of the agents starts meanwhile. 409 where another client has it."""
+    """Take control for some seconds. No call of the agents starts meanwhile. 409 if another client has it."""
     holder = body.holder.strip() or caller.user.username
     lease = await control.take(SessionId(session_id), caller.user.id, body.client, holder, takes_over=body.take_over)
     return ControlBody.model_validate(lease)
@@ -63,7 +63,7 @@ async def take_control(session_id: str, body: TakeControlBody, caller: CurrentCa
 async def renew_control(
     session_id: str, body: RenewControlBody, caller: CurrentCaller, control: Control
 ) -> ControlBody:
-    """Keep control for some seconds more. 409 where it is lost."""
+    """Keep control for some seconds more. 409 if it is lost."""
     return ControlBody.model_validate(await control.renew(SessionId(session_id), caller.user.id, body.client))
 
 
@@ -76,7 +76,7 @@ async def hand_back(
     answer_wait: Annotated[AnswerWait, port("answer_wait")],
     body: HandBackBody | None = None,
 ) -> Response:
-    """Hand control back. The model reads the note next, and the agent goes on where it asked for this."""
+    """Hand control back. The model reads the note next, and an agent that asked for this goes on."""
     given = body or HandBackBody()
     note = (given.note or "").strip() or None
     back = HandBack(control=control, log=log, answer=answer_wait)

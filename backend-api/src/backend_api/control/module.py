@@ -19,7 +19,7 @@ from backend_api.module import Module, Parts
 
 
 class ControlSettings(BaseSettings):
-    """There is nothing to set."""
+    """The module has no settings."""
 
     model_config = SettingsConfigDict(frozen=True, extra="ignore", env_ignore_empty=True)
 
@@ -28,7 +28,7 @@ class ControlSettings(BaseSettings):
 async def open_control(
     *, database: Database, sessions: SessionRepository, stream: SessionStream, notifier: Notifier
 ) -> AsyncGenerator[Parts]:
-    """Its port `controls` is a `ControlSandbox`; its task ends leases that expired."""
+    """Open the module. The port `controls` is a `ControlSandbox`; the task ends leases that expired."""
     control = ControlSandbox(sessions=sessions, leases=MongoControlLeases(database), stream=stream, notifier=notifier)
     yield Parts(
         ports={"controls": control},

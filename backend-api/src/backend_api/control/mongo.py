@@ -1,4 +1,4 @@
-"""Leases of control in MongoDB: a document a session that somebody controls."""
+"""Leases of control in MongoDB: one document for each session that a person controls."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SEVERAL = 100
 
 
 class ControlLeaseDocument(BeanieDocument):
-    """Who controls the computer of a session. There are as many as people who do so at this moment."""
+    """The lease of a session's computer. There are as many as sessions under control at this moment."""
 
     id: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] -- the session
     user_id: str
@@ -56,7 +56,7 @@ class MongoControlLeases:
     async def take(
         self, session_id: SessionId, user_id: UserId, client: str, holder: str, *, takes_over: bool
     ) -> Taken:
-        """One transaction; who comes second at the same moment is begun anew, and sees the first."""
+        """One transaction; the second of two at once is repeated, and sees the first."""
 
         async def work(transaction: AsyncClientSession) -> Taken:
             held = await self._leases.find_one({"_id": session_id, **_HOLDS}, session=transaction)
@@ -78,7 +78,7 @@ class MongoControlLeases:
         try:
             return await in_transaction(self._database, work)
         except DuplicateKeyError:
-            # Two that both found nobody: by now one of them has it.
+            # Two clients found no lease at once: by now one of them has it.
             return await in_transaction(self._database, work)
 
     async def renew(self, session_id: SessionId, client: str) -> ControlLease:
@@ -152,7 +152,7 @@ def _taken(holder: str, client: str) -> ControlTaken:
 
 
 def _literal(values: Document) -> Document:
-    """As values of an update that is a pipeline, in which a text with a dollar first would be a field."""
+    """The values for an update that is a pipeline, in which a text that begins with a dollar would be a field."""
     return {name: {"$literal": value} for name, value in values.items()}
 
 

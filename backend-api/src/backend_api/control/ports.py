@@ -1,4 +1,4 @@
-"""What control of computers needs from the outside."""
+"""The ports of the control of computers."""
 
 from __future__ import annotations
 
@@ -11,35 +11,35 @@ from backend_api.kit.ids import SessionId, UserId
 
 
 class ControlLeases(Protocol):
-    """The leases of all sessions, by the store's clock. What changes who controls a computer is stored in one
-    transaction with the event that tells of it, and of two at once the second one sees what the first one did."""
+    """The leases of all sessions, by the store's clock. A change of control is stored in one transaction with its
+    event, and of two at once the second one sees what the first one did."""
 
     async def find(self, session_id: SessionId) -> ControlLease | None:
-        """The one that has not expired."""
+        """The lease, unless it has expired."""
         ...
 
     async def take(
         self, session_id: SessionId, user_id: UserId, client: str, holder: str, *, takes_over: bool
     ) -> Taken:
-        """Raises `ControlHeldError` where another client has it, unless it `takes_over`, and
+        """Take control. Raises `ControlHeldError` if another client has it, unless it `takes_over`, and
         `SessionNotFoundError`."""
         ...
 
     async def renew(self, session_id: SessionId, client: str) -> ControlLease:
-        """Raises `ControlLostError`."""
+        """Extend the lease. Raises `ControlLostError`."""
         ...
 
     async def give_back(
         self, session_id: SessionId, user_id: UserId, client: str | None, note: str | None
     ) -> Sequence[Event]:
-        """End the lease, of this client or of any. A note is stored also where nobody has one. Raises
-        `SessionNotFoundError`, and `ControlLostError` where another client has it."""
+        """End the lease, of this client or of any. A note is stored also if nobody has a lease. Raises
+        `SessionNotFoundError`, and `ControlLostError` if another client has it."""
         ...
 
     async def expired(self) -> Sequence[SessionId]:
-        """Sessions whose lease has expired, and nobody told of it."""
+        """Sessions with an expired lease whose end is not recorded yet."""
         ...
 
     async def expire(self, session_id: SessionId) -> Sequence[Event]:
-        """End the lease where it has expired; none where it has not, or somebody else did so first."""
+        """End the lease if it has expired. Returns no events if it has not, or another process was first."""
         ...

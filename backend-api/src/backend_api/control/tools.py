@@ -21,7 +21,7 @@ class AskToDriveArguments(Arguments):
 
 
 def ask_to_drive(*, expires_s: float = EXPIRES_S) -> Tool:
-    """Where nobody took control within `expires_s` seconds the run goes on without."""
+    """The tool; if nobody took control within `expires_s` seconds, the run goes on without."""
 
     async def run_call(call: ToolCall, arguments: AskToDriveArguments) -> Waits:
         asked = Questions(call_id=call.call_id, questions=[Question(id=QUESTION, text=arguments.reason)])

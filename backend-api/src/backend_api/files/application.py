@@ -1,4 +1,4 @@
-"""Change files of a session's workspace, and tell its stream."""
+"""Edit files of a session's workspace, and record the changes in its stream."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class EditFiles:
     async def save(
         self, session_id: SessionId, user_id: UserId, path: str, content: str, if_match: str | None
     ) -> SavedText:
-        """Raises `FileChangedError`, and then nothing is saved."""
+        """Save a text. Raises `FileChangedError`, and then nothing is saved."""
         saved = await self.editor.save(await self.own_sandbox(session_id, user_id), path, content, if_match)
         await self._record(session_id, [saved.path])
         return saved

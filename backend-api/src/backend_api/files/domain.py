@@ -1,4 +1,4 @@
-"""Files as they are edited."""
+"""Files for editing."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ NotEditable = Literal["binary", "too_large", "encoding"]
 
 
 class FileChangedError(PreconditionError):
-    """The file is not as whoever saves it has read it. Nothing was saved."""
+    """The file has changed since the user read it. Nothing was saved."""
 
     code = "file_changed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextFile:
-    """A whole file; without content it can't be edited, for the reason."""
+    """A whole text file; without content it can't be edited, and `reason` is why."""
 
     path: str
     name: str

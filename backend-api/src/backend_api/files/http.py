@@ -1,4 +1,4 @@
-"""Routes by which a user edits files, and makes, moves and deletes files and folders."""
+"""Routes with which a user edits files, and makes, moves and deletes files and folders."""
 
 from __future__ import annotations
 
@@ -68,21 +68,21 @@ async def read_text(session_id: str, caller: CurrentCaller, files: _Edit, path: 
 
 @router.put("/text", responses={412: {}, 413: {}}, dependencies=[ONE_PLACE])
 async def save_text(session_id: str, body: SaveTextBody, caller: CurrentCaller, files: _Edit) -> SavedTextBody:
-    """Save a text file. 412 where it was changed since it was read, and then nothing is saved."""
+    """Save a text file. 412 if it was changed since it was read, and then nothing is saved."""
     saved = await files.save(SessionId(session_id), caller.user.id, body.path, body.content, body.if_match)
     return SavedTextBody.model_validate(saved)
 
 
 @router.post("/move")
 async def move_path(session_id: str, body: MovePathBody, caller: CurrentCaller, files: _Edit) -> ChangedPathBody:
-    """Rename or move a file or folder. 409 where the destination is taken."""
+    """Rename or move a file or folder. 409 if the destination is taken."""
     moved = await files.move(SessionId(session_id), caller.user.id, body.source, body.destination)
     return ChangedPathBody(path=moved)
 
 
 @router.post("/folder", status_code=201)
 async def make_folder(session_id: str, body: MakeFolderBody, caller: CurrentCaller, files: _Edit) -> ChangedPathBody:
-    """Make a folder. 409 where the path is taken."""
+    """Make a folder. 409 if the path is taken."""
     return ChangedPathBody(path=await files.make_folder(SessionId(session_id), caller.user.id, body.path))
 
 

@@ -1,4 +1,4 @@
-"""Editing of files, as a module of the gateway."""
+"""The editing of files, as a module of the gateway."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ async def open_files(
     endpoints: Endpoints,
     file_editor: FileEditor | None = None,
 ) -> AsyncGenerator[Parts]:
-    """Its port `edit_files` is the use case of its routes."""
+    """Open the module. The port `edit_files` is the use case of the routes."""
     edit = EditFiles(
         own_sandbox=OwnSandbox(sessions, sandboxes),
         editor=file_editor or ToolApiFileEditor(endpoints),

@@ -1,4 +1,4 @@
-"""What editing files needs of the outside."""
+"""The port to the files of a sandbox."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ class FileEditor(Protocol):
     async def read(self, sandbox: Sandbox, path: str) -> TextFile: ...
 
     async def save(self, sandbox: Sandbox, path: str, content: str, if_match: str | None) -> SavedText:
-        """Raises `FileChangedError` where the file is not as `if_match` says; None is one that is not there."""
+        """Write the text. Raises `FileChangedError` if the file does not match `if_match`; None means a new file."""
         ...
 
     async def move(self, sandbox: Sandbox, source: str, destination: str) -> str:
-        """Its path now. Nothing is replaced."""
+        """Move without replacing anything, and return the new path."""
         ...
 
     async def make_folder(self, sandbox: Sandbox, path: str) -> str:
-        """Its path."""
+        """Make a folder, and return its path."""
         ...
 
     async def delete(self, sandbox: Sandbox, path: str) -> str:
-        """Its path. A folder goes with all that is in it."""
+        """Delete a file, or a folder with everything in it, and return its path."""
         ...

@@ -19,7 +19,7 @@ from service_kit.bounded_http import Answer, Bounds
 from service_kit.bounded_json import MalformedJsonError, read_json
 
 _SCOPES = (Scope.FILES,)
-# Of a text each character may be an escape of six bytes.
+# Each character of a text may be an escape of six bytes.
 _BOUNDS = Bounds(body_bytes=6 * MAX_TEXT_BYTES + 64 * 1024, head_s=30.0, whole_s=40.0)
 _MOST_VALUES = 1_000
 _MALFORMED = "The computer's response was malformed."

@@ -1,4 +1,4 @@
-"""Make, change and delete folders, and put conversations into them."""
+"""Create, change and delete folders, and put conversations into them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ChangeFolders:
     clock: Callable[[], float]
 
     async def create(self, user_id: UserId, name: str, instructions: str) -> Folder:
-        """Raises `TooManyFoldersError`."""
+        """Create a folder. Raises `TooManyFoldersError`."""
         folder = Folder(
             id=FolderId(uuid4().hex),
             user_id=user_id,
@@ -45,7 +45,7 @@ class ChangeFolders:
     async def change(
         self, folder_id: FolderId, user_id: UserId, *, name: str | None = None, instructions: str | None = None
     ) -> Folder:
-        """What is None stays."""
+        """Change a folder; None leaves a field unchanged."""
         values: dict[str, str] = {}
         if name is not None:
             values["name"] = checked_name(name)

@@ -1,4 +1,4 @@
-"""It follows the instructions of the folder that the person keeps the conversation in."""
+"""The agent follows the instructions of the conversation's folder."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ MOST_FOLDERS = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Folder:
-    """`instructions` are the user's own words, for agents in each conversation of it; empty for none."""
+    """A folder. `instructions` are the user's own words for agents in each of its conversations; empty for none."""
 
     id: FolderId
     user_id: UserId
@@ -28,7 +28,7 @@ class Folder:
 
 
 def checked_name(name: str) -> str:
-    """Without spaces around it. Raises `InvalidError`."""
+    """The name without spaces around it. Raises `InvalidError`."""
     plain = name.strip()
     if is_blank(plain) or len(plain) > MAX_NAME_CHARACTERS:
         raise InvalidError(f"A folder's name has from 1 to {MAX_NAME_CHARACTERS} characters.", field="body.name")
@@ -36,7 +36,7 @@ def checked_name(name: str) -> str:
 
 
 def checked_instructions(text: str) -> str:
-    """Without spaces around them. Raises `InvalidError`."""
+    """The instructions without spaces around them. Raises `InvalidError`."""
     plain = text.strip()
     if len(plain) > MAX_INSTRUCTIONS_CHARACTERS:
         raise InvalidError(

@@ -1,4 +1,4 @@
-"""What can go wrong with folders."""
+"""Errors of folders."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from backend_api.kit.errors import ConflictError, NotFoundError
 
 
 class FolderNotFoundError(NotFoundError):
-    """There is no such folder of this user's."""
+    """The user has no such folder."""
 
     code = "folder_not_found"
 
@@ -15,7 +15,7 @@ class FolderNotFoundError(NotFoundError):
 
 
 class TooManyFoldersError(ConflictError):
-    """A user has as many folders as one may have."""
+    """The user has as many folders as allowed."""
 
     code = "folder_quota"
 

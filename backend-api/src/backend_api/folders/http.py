@@ -1,4 +1,4 @@
-"""Folders of conversations."""
+"""Routes for folders of conversations."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class CreateFolderBody(RequestBody):
 
 
 class UpdateFolderBody(RequestBody):
-    """What is left out stays."""
+    """Fields that are left out stay unchanged."""
 
     name: Words | None = Field(default=None, max_length=1000, description=_NAME)
     instructions: str | None = Field(default=None, max_length=100_000, description=_INSTRUCTIONS)
@@ -48,13 +48,13 @@ class FolderBody(AnswerBody):
 
 
 class FolderListBody(AnswerBody):
-    """By their names."""
+    """The folders, sorted by name."""
 
     items: list[FolderBody]
 
 
 class DeletedFolderBody(AnswerBody):
-    """`moved_out` conversations were in it. They stay, and are in no folder."""
+    """`moved_out` is the number of conversations in it. They stay, and are in no folder."""
 
     moved_out: int
 
@@ -71,7 +71,7 @@ async def list_folders(caller: CurrentCaller, change_folders: _Folders) -> Folde
 
 @router.post("/folders", status_code=201)
 async def create_folder(body: CreateFolderBody, caller: CurrentCaller, change_folders: _Folders) -> FolderBody:
-    """Make a folder, with instructions for the agents of the conversations in it."""
+    """Create a folder, with instructions for the agents of its conversations."""
     return FolderBody.model_validate(await change_folders.create(caller.user.id, body.name, body.instructions))
 
 

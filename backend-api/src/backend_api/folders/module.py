@@ -21,7 +21,7 @@ from backend_api.module import Module, Parts
 
 
 class FolderSettings(BaseSettings):
-    """It has none."""
+    """The module has no settings."""
 
     model_config = SettingsConfigDict(frozen=True, extra="ignore", env_ignore_empty=True)
 
@@ -36,7 +36,7 @@ async def open_folders(
     limits: Limits,
     clock: Callable[[], float],
 ) -> AsyncGenerator[Parts]:
-    """Its port is `change_folders`."""
+    """Open the module. The port is `change_folders`."""
     del settings
     folders = MongoFolders(database)
 

@@ -1,4 +1,4 @@
-"""Folders in MongoDB; which one a session is in stands on the session."""
+"""Folders in MongoDB; a session's document names its folder."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ class FolderDocument(Stored):
 
 
 class MongoFolders:
-    """`Folders`. Whoever has any has settings: a run of somebody who has none looks for no folder."""
+    """`Folders`. A user with folders is marked as having settings: a run of a user without the mark looks for no
+    folder."""
 
     def __init__(self, database: Database) -> None:
         # The driver: sessions are those of another context.
@@ -76,8 +77,8 @@ class MongoFolders:
         return _folder(found)
 
     async def delete(self, folder_id: FolderId, user_id: UserId) -> int:
-        """The sessions first and once more at the end, as one may be put into it meanwhile. Cut off in the middle, it
-        is there still, and has fewer."""
+        """Empty the folder first and once more at the end, as a session may be put into it meanwhile. If this is cut in
+        the middle, the folder is still there, with fewer sessions."""
         await self.get(folder_id, user_id)
         within = {"user_id": user_id, "folder_id": folder_id}
         out = {"$set": {"folder_id": None}, "$currentDate": {"updated_at": True}}

@@ -1,4 +1,4 @@
-"""What folders stand on."""
+"""The store of folders."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ class Folders(Protocol):
     async def get(self, folder_id: FolderId, user_id: UserId) -> Folder: ...
 
     async def of_user(self, user_id: UserId) -> Sequence[Folder]:
-        """By their names."""
+        """The user's folders, sorted by name."""
         ...
 
     async def of_session(self, session_id: SessionId, user_id: UserId) -> Folder | None:
-        """The one that a session is in."""
+        """The folder of a session; None if it is in none."""
         ...
 
     async def change(self, folder_id: FolderId, user_id: UserId, values: Mapping[str, str]) -> Folder: ...
 
     async def delete(self, folder_id: FolderId, user_id: UserId) -> int:
-        """Its sessions stay, in no folder. How many they were."""
+        """Delete the folder, and return the number of its sessions, which stay and are in no folder."""
         ...

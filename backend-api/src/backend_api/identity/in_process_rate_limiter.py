@@ -1,4 +1,4 @@
-"""Counts of this process alone."""
+"""Rate limits of this process alone."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ class InProcessRateLimiter:
         return count + 1
 
     async def forget(self, key: str) -> None:
-        """Its window never was."""
+        """Drop the key's window."""
         self._windows.pop(key, None)
 
     def _make_room(self, now: float) -> None:
-        """Windows that ended go first, then those that end soonest, a quarter at once so that it is rarely done."""
+        """Drop windows that ended, then those that end soonest, a quarter at once so that it is rarely done."""
         kept = sorted((value[0], name) for name, value in self._windows.items() if value[0] > now)
         self._windows = {name: self._windows[name] for _, name in kept[-(_MAX_KEYS * 3 // 4) :]}

@@ -42,7 +42,7 @@ _LIMITS = Limits()
 
 
 class IdentitySettings(BaseSettings):
-    """Of the environment."""
+    """Settings from the environment."""
 
     model_config = SettingsConfigDict(frozen=True, extra="ignore", env_ignore_empty=True)
 
@@ -72,7 +72,7 @@ class IdentitySettings(BaseSettings):
 
     @property
     def limits(self) -> Limits:
-        """What the deployment allows each user."""
+        """The limits of each user."""
         return Limits(
             login_per_minute=self.rate_limit_login_per_minute,
             register_per_hour=self.rate_limit_register_per_hour,
@@ -90,7 +90,7 @@ class IdentitySettings(BaseSettings):
 
 
 def signing_secret(settings: IdentitySettings, data_dir: Path) -> str:
-    """`JWT_SECRET_KEY`, or in local mode one that is made once and kept. Raises `ValueError`."""
+    """`JWT_SECRET_KEY`, or in local mode one that is generated once and stored. Raises `ValueError`."""
     if settings.jwt_secret_key is None:
         if settings.is_local:
             return keep_secret(data_dir, "jwt_secret_key")
@@ -99,8 +99,8 @@ def signing_secret(settings: IdentitySettings, data_dir: Path) -> str:
 
 
 def plan_identity(settings: IdentitySettings, data_dir: Path, hosts: Sequence[str]) -> Planned:
-    """Its ports are `is_local`, `limits`, and `signing`, by which tokens are signed. Raises `ValueError`, also where
-    anybody could reach a gateway without log-in, as `hosts` is what it listens on."""
+    """Plan the module. The ports are `is_local`, `limits`, and `signing`, with which tokens are signed. Raises
+    `ValueError`, also if a gateway without log-in listens on a `hosts` address that others can reach."""
     if settings.is_local and not all(is_loopback(host) for host in hosts):
         raise ValueError(
             "AUTH_MODE=local has no login, so HOST must be a loopback address such as 127.0.0.1. "
@@ -131,8 +131,8 @@ async def open_identity(
     passwords: PasswordHasher | None = None,
     token_lifetime_s: int = 0,
 ) -> AsyncGenerator[Parts]:
-    """Its ports are the use cases of its routes, `users`, `limiter`, `connections`, which are the streams and sockets
-    that are open under log-ins, and `answer_slots`. `passwords` and `token_lifetime_s` may be of a test."""
+    """Open the module. The ports are the use cases of the routes, `users`, `limiter`, `connections` (the streams and
+    sockets that are open under log-ins) and `answer_slots`. Tests may pass `passwords` and `token_lifetime_s`."""
     users, refresh_tokens, limiter = MongoUsers(database), MongoRefreshTokens(), RedisRateLimiter(redis)
     hasher = passwords or Argon2Passwords()
     lifetime_s = token_lifetime_s or settings.access_token_expire_minutes * 60
@@ -141,7 +141,7 @@ async def open_identity(
     grant = IssueGrant(refresh_tokens, access_tokens, refresh_lifetime)
     log_out = LogOut(users, refresh_tokens, refresh_lifetime + timedelta(seconds=access_tokens.lifetime_s), notifier)
     connections = AuthenticatedConnections(users, notifier, clock)
-    # Never where a call without a token is the local user: nobody could log in as another one.
+    # Never in local mode: calls without a token are the local user's, and nobody could log in as another one.
     is_open = settings.registration_open and not is_local
     yield Parts(
         ports={

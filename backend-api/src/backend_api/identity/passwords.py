@@ -22,12 +22,12 @@ class Argon2Passwords:
         self._nobody = _random_hash(self._hasher)
 
     async def hash(self, password: str) -> str:
-        """In PHC form, with its own salt."""
+        """A hash in PHC form, with its own salt."""
         async with self._slots:
             return await asyncio.to_thread(self._hasher.hash, password)
 
     async def verify(self, password_hash: str | None, password: str) -> bool:
-        """None is checked against a real hash, so that the time tells nothing."""
+        """Whether the password is right. None is checked against a real hash, so that the time reveals nothing."""
         async with self._slots:
             is_right = await asyncio.to_thread(self._verify, password_hash or self._nobody, password)
         return is_right and password_hash is not None
@@ -40,7 +40,7 @@ class Argon2Passwords:
 
 
 def _random_hash(hasher: PasswordHasher) -> str:
-    """A hash in PHC form that takes as long to check as a real one, and nothing to make: no password has it."""
+    """A hash in PHC form that takes as long to check as a real one, and no time to make: no password matches it."""
     cost = f"m={hasher.memory_cost},t={hasher.time_cost},p={hasher.parallelism}"
     salt, digest = (
         base64.b64encode(secrets.token_bytes(length)).decode().rstrip("=")

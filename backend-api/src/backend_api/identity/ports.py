@@ -1,4 +1,4 @@
-"""What accounts need from the outside."""
+"""The ports of accounts."""
 
 from __future__ import annotations
 
@@ -20,53 +20,52 @@ class Users(Protocol):
     async def by_username(self, username: str) -> Account | None: ...
 
     async def get(self, user_id: UserId, families: Collection[str] = ()) -> Account | None:
-        """By id; of the log-ins `families` it tells surely which ended."""
+        """The account by id; for the log-ins `families` its `revoked_families` is complete."""
         ...
 
     async def has_any(self) -> bool: ...
 
     async def revoke_tokens(self, user_id: UserId, family: str | None, until: datetime) -> None:
-        """Access tokens of one log-in hold no longer (remembered `until` the last has expired); of all for None."""
+        """Revoke the access tokens of one log-in (remembered `until` the last has expired); of all for None."""
         ...
 
     async def change_password(
         self, user_id: UserId, *, old_hash: str, new_hash: str, token_version: int
     ) -> Account | None:
-        """A new password and the next generation of tokens in one step; the account after it. None when the account has
-        another password or generation by now, or is closed."""
+        """Set a new password and the next generation of tokens in one step, and return the account after it. None if
+        the account has another password or generation by now, or is closed."""
         ...
 
 
 class AccountLookup(Protocol):
-    """How accounts stand now, many at once."""
+    """The current state of many accounts at once."""
 
     async def find_accounts(self, families: Mapping[UserId, Collection[str]]) -> dict[UserId, Account]:
-        """The accounts there are, each asked about some of its log-ins. Raises `UnavailableError`."""
+        """The existing accounts, each with the state of some of its log-ins. Raises `UnavailableError`."""
         ...
 
 
 class RefreshTokens(Protocol):
-    """Refresh tokens, kept as digests. A family is one log-in and what came of it by rotation."""
+    """Refresh tokens, stored as digests. A family is one log-in with all tokens that replaced its first one."""
 
     async def add(self, digest: str, grant: RefreshGrant, expires_at: datetime) -> None:
-        """One that is there stays as it is."""
+        """Store a token; an existing one is not changed."""
         ...
 
     async def use(self, digest: str, *, again_s: int = 0) -> RefreshGrant:
-        """Use a token up, once. For `again_s` after a use with as much it may be used so again, and is told as used.
-
-        Raises `TokenReusedError` for one used before, after revoking its family, and `TokenInvalidError` for an
-        unknown, expired or revoked one."""
+        """Use a token up, once. With `again_s` it may be used again for that time, if the first use had it too, and is
+        then returned as used. Raises `TokenReusedError` for one used before, after revoking its family, and
+        `TokenInvalidError` for an unknown, expired or revoked one."""
         ...
 
     async def find(self, digest: str) -> RefreshGrant | None:
-        """What it stands for, whether it still holds or not."""
+        """The grant of the token, whether it is still valid or not."""
         ...
 
     async def revoke(self, user_id: UserId, family: str) -> None: ...
 
     async def revoke_all(self, user_id: UserId, through_version: int) -> None:
-        """Revoke the user's tokens up to this generation, and those that name none."""
+        """Revoke the user's tokens up to this generation, and those without one."""
         ...
 
 
@@ -85,7 +84,7 @@ class AccessTokens(Protocol):
 
     @property
     def lifetime_s(self) -> int:
-        """How long they hold at most."""
+        """The longest life of a token, in seconds."""
         ...
 
     def sign(self, claims: AccessClaims, *, at_most_s: int | None = None) -> tuple[str, int]:
@@ -93,25 +92,25 @@ class AccessTokens(Protocol):
         ...
 
     def following(self, refresh_token: str) -> str:
-        """The refresh token that takes the place of this one: always the same, and known to nobody but us."""
+        """The refresh token that replaces this one: always the same, and nobody else can compute it."""
         ...
 
     def read(self, token: str) -> AccessClaims:
-        """Raises `TokenInvalidError`."""
+        """The claims of a valid token. Raises `TokenInvalidError`."""
         ...
 
 
 class RateLimiter(Protocol):
-    """Counts what somebody does in a window of time."""
+    """Counts events within a window of time."""
 
     async def hit(self, key: str, *, limit: int, window_s: int) -> None:
         """Count once. Raises `LimitError` with the time to come back; a limit of 0 is no limit."""
         ...
 
     async def count(self, key: str, *, window_s: int) -> int:
-        """Count once, and say how often it was in this window."""
+        """Count once, and return the count in this window."""
         ...
 
     async def forget(self, key: str) -> None:
-        """Begin anew."""
+        """Reset the count."""
         ...

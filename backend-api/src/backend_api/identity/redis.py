@@ -1,5 +1,5 @@
-"""Counts in Redis, for all replicas, and in this process too: Redis may be away or emptied, which must
-not open log-in to guessing."""
+"""Rate limits in Redis, for all replicas, and in this process too: Redis may be away or emptied, which must not open
+log-in to guessing."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class RedisRateLimiter:
         self._own = InProcessRateLimiter()
 
     async def hit(self, key: str, *, limit: int, window_s: int) -> None:
-        """One round trip, and none for whom this process alone refuses."""
+        """One round trip, and none if this process alone refuses already."""
         if limit <= 0:
             return
         await self._own.hit(key, limit=limit, window_s=window_s)
@@ -39,7 +39,7 @@ class RedisRateLimiter:
             raise LimitError("Too many attempts. Try again later.", retry_after_s=max(int(ttl), 1))
 
     async def count(self, key: str, *, window_s: int) -> int:
-        """One round trip; the larger of what all replicas and this process know."""
+        """One round trip; the larger of the counts of all replicas and of this process."""
         own = await self._own.count(key, window_s=window_s)
         try:
             with count_failure():

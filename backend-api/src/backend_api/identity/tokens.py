@@ -15,10 +15,10 @@ from backend_api.kit.signed_tokens import TokenSigner
 
 AUDIENCE = "backend-api"
 VERIFIED_TOKENS = 1_000
-"""So many access tokens are remembered as verified, as each comes with many calls."""
+"""The number of access tokens remembered as verified, as each comes with many calls."""
 VERIFIED_CHARACTERS = 512
 """Longer tokens are verified each time: ours have fewer than 400 characters, but base64 skips foreign ones, so that an
-owner could make many of one."""
+owner could make many variants of one."""
 _INVALID = "The access token is invalid or has expired. Log in again."
 
 
@@ -29,12 +29,12 @@ class JwtAccessTokens:
         self._signer = TokenSigner(secret, algorithm, AUDIENCE, "access", clock)
         self._key = secret.encode()
         self._expires_s = expires_s
-        # By the whole text of a token. What raises is not kept.
+        # Cached by the whole text of a token; errors are not cached.
         self._verified = lru_cache(VERIFIED_TOKENS)(self._verify)
 
     @property
     def lifetime_s(self) -> int:
-        """As configured."""
+        """The configured lifetime."""
         return self._expires_s
 
     def sign(self, claims: AccessClaims, *, at_most_s: int | None = None) -> tuple[str, int]:
@@ -44,14 +44,14 @@ class JwtAccessTokens:
         return token, expires_s
 
     def following(self, refresh_token: str) -> str:
-        """Under the key of the tokens, in a way that no token is signed."""
+        """Derived with the signing key, in a way in which no token is signed."""
         digest = hmac.digest(
             self._key, b"refresh token after " + refresh_token.encode("utf-8", "surrogatepass"), "sha384"
         )
         return base64.urlsafe_b64encode(digest).decode()
 
     def read(self, token: str) -> AccessClaims:
-        """Signature, algorithm, audience, kind and time are all checked; but for the time, once a token."""
+        """Checks signature, algorithm, audience, kind and time; all but the time only once for each token."""
         verify = self._verified if len(token) <= VERIFIED_CHARACTERS else self._verify
         claims = verify(token)
         if claims.expires_at is None or self._signer.is_over(claims.expires_at):
@@ -59,7 +59,7 @@ class JwtAccessTokens:
         return claims
 
     def _verify(self, token: str) -> AccessClaims:
-        """All but whether its time is over."""
+        """Checks everything but the expiry."""
         claims = self._signer.verify(token)
         if claims is None:
             raise TokenInvalidError(_INVALID)

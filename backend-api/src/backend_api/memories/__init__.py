@@ -1,1 +1,1 @@
-"""What the agent remembers of a person from session to session."""
+"""Memories: the agent's notes on a person, kept from session to session."""

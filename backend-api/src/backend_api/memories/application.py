@@ -1,4 +1,4 @@
-"""Read and change what the agent remembers of a user: the same for the agent's tools and for the person."""
+"""Read and change a user's memories: the same for the agent's tools and for the person."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ MemoryChange = Callable[[Memories], Memories]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeMemories:
-    """What is kept has no secret in it: none of the deployment's or the user's, and nothing that looks like one.
-    All raise `StoreUnavailableError`, and `MemoryDisabledError` where no memories are kept."""
+    """Memories hold no secret: none of the deployment's or the user's, and nothing that looks like one. All methods
+    raise `StoreUnavailableError`, and `MemoryDisabledError` if memories are switched off."""
 
     store: MemoriesStore
     mask: Mask
@@ -27,18 +27,18 @@ class ChangeMemories:
     is_enabled: bool = True
 
     async def read(self, user_id: UserId) -> Memories:
-        """All of a user's."""
+        """The user's memories."""
         if not self.is_enabled:
             raise MemoryDisabledError
         return await self.store.get(user_id)
 
     async def files(self, user_id: UserId) -> Sequence[MemoryFile]:
-        """All of a user's; none where no memories are kept."""
+        """The files of the user's memories; none if memories are switched off."""
         return (await self.read(user_id)).files if self.is_enabled else ()
 
     async def __call__(self, user_id: UserId, change: MemoryChange) -> Memories:
-        """Made of what is there by then, however often somebody else is first. Raises what `change` raises, and
-        `MemoryInvalidError` where it would keep a secret."""
+        """Apply a change to the latest version, again whenever another change was first. Raises what `change` raises,
+        and `MemoryInvalidError` if it would keep a secret."""
         for _ in range(MAX_ATTEMPTS):
             present = await self.read(user_id)
             fresh = change(present)

@@ -1,4 +1,4 @@
-"""It remembers what earlier sessions with the person kept, as notes of the past."""
+"""Memories of earlier sessions with the person, as notes of the past."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ def _sections(setup: Setup) -> Sequence[str]:
 
 
 def _notes(setup: Setup, conversation: Conversation) -> Sequence[ContextNote]:
-    """Recorded in the log, and told again only where they are others than those it knows: what was sent stays."""
+    """The memories as a note in the log, repeated only if they differ from the last one: what was sent is not
+    changed."""
     memories = cast("Sequence[MemoryFile]", setup.loaded.get(NAME, ()))
     if not setup.has_tool(VIEW) or not (memories or KIND in conversation.notes):
         return ()
@@ -42,5 +43,5 @@ def _notes(setup: Setup, conversation: Conversation) -> Sequence[ContextNote]:
 
 
 def memories_capability(load: Callable[[UserId], Awaitable[Sequence[MemoryFile]]]) -> Capability:
-    """`load` tells what is remembered of a user now."""
+    """`load` reads the memories of a user."""
     return Capability(name=NAME, load=load, sections=_sections, notes=_notes)

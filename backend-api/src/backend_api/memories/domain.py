@@ -1,6 +1,7 @@
-"""What the agent remembers of a user from one session to the next: a few small files, changed one step at a time.
+"""A user's memories from one session to the next: a few small files, changed one step at a time.
 
-A change says what it replaces. What somebody else made of it meanwhile is told instead, so nobody's change is lost.
+A change names what it replaces. If that was changed meanwhile, the error holds the present text, so that no change is
+lost.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ from backend_api.memories.paths import ROOT, checked_path
 
 MAX_FILE_BYTES = 4_096
 MAX_USER_BYTES = 64 * 1024
-"""Of all texts and names of a user together."""
+"""The most bytes of all texts and names of a user together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryFile:
-    """One of them. `etag` is that of the text."""
+    """A file of memories. `etag` is a hash of its text."""
 
     path: str
     content: str
@@ -43,13 +44,14 @@ class MemoryFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memories:
-    """All of a user's as of a version; each change answers what would be there after it, or raises why it can't be."""
+    """The memories of a user at a version; each change returns the memories after it, or raises why it can't be
+    made."""
 
     user_id: UserId
     version: int = 0
-    """0: nothing was ever kept."""
+    """The version; 0 means that nothing was ever stored."""
     texts: Mapping[str, str] = field(default_factory=dict[str, str])
-    """By their names below `/memories/`."""
+    """Texts by their names below `/memories/`."""
 
     @property
     def files(self) -> list[MemoryFile]:
@@ -60,14 +62,14 @@ class Memories:
         return sum(len(path.encode()) + len(content.encode()) for path, content in self.texts.items())
 
     def file(self, path: str) -> MemoryFile:
-        """Raises `MemoryNotFoundError`."""
+        """The file at the path. Raises `MemoryNotFoundError`."""
         name = checked_path(path)
         if name not in self.texts:
             raise MemoryNotFoundError(f"There is no memory {ROOT}/{name}.")
         return MemoryFile(path=name, content=self.texts[name])
 
     def created(self, path: str, content: str) -> Memories:
-        """With a new file. Raises `MemoryExistsError` where there is one of this name."""
+        """The memories with a new file. Raises `MemoryExistsError` if the name is taken."""
         name = checked_path(path)
         if name in self.texts:
             raise MemoryExistsError(f"There is a memory {ROOT}/{name} already.", self.texts[name])
@@ -77,11 +79,11 @@ class Memories:
         return self._with_file(name, content)
 
     def written(self, path: str, content: str, etag: str) -> Memories:
-        """With all of a file replaced, which is to be as `etag` says."""
+        """The memories with the whole text of a file replaced, which must match `etag`."""
         return self._with_file(self._as_read(path, etag).path, content)
 
     def replaced(self, path: str, old: str, new: str) -> Memories:
-        """With `new` in the place of `old`, which has to stand there exactly once."""
+        """The memories with `old` replaced by `new`; `old` must occur exactly once."""
         present = self.file(path)
         found = _occurrences(present.content, old)
         if found != 1:
@@ -93,7 +95,7 @@ class Memories:
         return self._with_file(present.path, present.content.replace(old, new))
 
     def inserted(self, path: str, line: int, text: str) -> Memories:
-        """With a text after this line; 0: before the first one."""
+        """The memories with a text inserted after this line; 0: before the first one."""
         present = self.file(path)
         lines = present.content.splitlines(keepends=True)
         if line > len(lines):
@@ -104,12 +106,12 @@ class Memories:
         return self._with_file(present.path, "".join(lines))
 
     def deleted(self, path: str, etag: str) -> Memories:
-        """Without a file, which is to be as `etag` says."""
+        """The memories without a file, which must match `etag`."""
         name = self._as_read(path, etag).path
         return self._with_texts({one: content for one, content in self.texts.items() if one != name})
 
     def renamed(self, path: str, to: str) -> Memories:
-        """With a file under another name that nothing has, and its text as it is."""
+        """The memories with a file renamed to a free name, its text unchanged."""
         present = self.file(path)
         others = {one: content for one, content in self.texts.items() if one != present.path}
         return self._with_texts(others).created(to, present.content)
@@ -139,7 +141,7 @@ class Memories:
 
 
 def _occurrences(content: str, old: str) -> int:
-    """Also those that overlap: to replace one of these would be a guess."""
+    """The number of occurrences, overlapping ones included: to replace one of those would be a guess."""
     if not old:
         return 0
     count, at = 0, content.find(old)

@@ -1,4 +1,4 @@
-"""What can go wrong with what the agent remembers of a user."""
+"""Errors of memories."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class MemoryNotFoundError(NotFoundError):
 
 
 class MemoryExistsError(ConflictError):
-    """The name is taken. `present` is the text that is there."""
+    """The name is taken. `present` is the present text."""
 
     code = "memory_exists"
 
@@ -31,7 +31,7 @@ class MemoryExistsError(ConflictError):
 
 
 class MemoryChangedError(PreconditionError):
-    """The file is not as it was read. `present` is the text that is there."""
+    """The file has changed since it was read. `present` is the present text."""
 
     code = "memory_changed"
 
@@ -41,18 +41,18 @@ class MemoryChangedError(PreconditionError):
 
 
 class MemoryBusyError(ConflictError):
-    """Others changed the memories of this user each time."""
+    """Other changes to this user's memories were first each time."""
 
     code = "memory_busy"
 
 
 class MemoryInvalidError(InvalidError):
-    """A name or a text that no memory can have."""
+    """A name or a text that is not allowed in memories."""
 
     code = "memory_invalid"
 
 
 class MemoryTooLargeError(TooLargeError):
-    """Over what a file, or a user, may have."""
+    """The file, or all of the user's together, would exceed the limit."""
 
     code = "memory_too_large"

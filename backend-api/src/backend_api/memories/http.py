@@ -1,4 +1,4 @@
-"""What the agent remembers of the caller."""
+"""Routes for the caller's memories."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ async def list_memories(caller: CurrentCaller, memories: Change) -> MemoryListBo
 
 @router.get("/{path:path}")
 async def get_memory(path: Name, caller: CurrentCaller, memories: Change, response: Response) -> MemoryBody:
-    """Return one, with its ETag."""
+    """Return a memory, with its ETag."""
     return _answer(await memories.read(caller.user.id), path, response)
 
 
@@ -76,8 +76,8 @@ async def write_memory(
     response: Response,
     if_match: IfMatch = None,
 ) -> MemoryBody:
-    """Write one. With If-Match it replaces what it was read as: 412 where somebody was first. Without it is new: 409
-    where there is one."""
+    """Write a memory. With If-Match it replaces the version that was read: 412 if it was changed since. Without, it is
+    new: 409 if the name is taken."""
     etag = _etag(if_match) or _etag(body.if_match)
 
     def change(present: Memories) -> Memories:
@@ -90,11 +90,11 @@ async def write_memory(
 
 @router.delete("/{path:path}", status_code=204, responses={412: {}})
 async def delete_memory(path: Name, caller: CurrentCaller, memories: Change, if_match: IfMatch = None) -> Response:
-    """Delete one as it was read, which If-Match says: 412 where somebody changed it."""
+    """Delete a memory in the version that If-Match names: 412 if it was changed since."""
     etag = _etag(if_match)
 
     def change(present: Memories) -> Memories:
-        present.file(path)  # one that is not there can't have been read
+        present.file(path)  # a missing memory can't have been read
         if etag is None:
             raise MemoryChangedError("Say by If-Match as which ETag it was read, or * to delete it as it is.")
         return present.deleted(path, _resolve_etag(present, path, etag))
@@ -124,5 +124,5 @@ def _resolve_etag(present: Memories, path: str, etag: str) -> str:
 
 
 def _etag(given: str | None) -> str | None:
-    """As it is told in a body, though it was given with quotes."""
+    """The ETag as it stands in a body, without the quotes of a header."""
     return given.strip().removeprefix("W/").strip('"') if given else None

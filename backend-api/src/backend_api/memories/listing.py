@@ -1,4 +1,4 @@
-"""Memories as a model reads them: names with their first lines, and one whole."""
+"""Memories in the words a model reads: names with their first lines, or one file whole."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from backend_api.memories.paths import ROOT
 MAX_LISTED = 60
 MAX_LINE_CHARACTERS = 100
 MAX_TOLD_CHARACTERS = 1_200
-"""Of what an agent is told of them as a run begins."""
+"""The most characters of the list that an agent reads as a run begins."""
 
 
 def listed(files: Sequence[MemoryFile], most: int = MAX_LISTED, characters: int = MAX_USER_BYTES) -> str:
-    """A line each: name, size, first line; of at most `characters` together."""
+    """The list, one line each: name, size, first line; at most `characters` together."""
     lines = list[str]()
     for one in files[:most]:
         line = f"{ROOT}/{one.path} ({one.size} bytes): {_first_line(one.content)}"
@@ -28,13 +28,13 @@ def listed(files: Sequence[MemoryFile], most: int = MAX_LISTED, characters: int 
 
 
 def overview(memories: Memories) -> str:
-    """All of them, and how much room they take."""
+    """The list of all files, and the room they take."""
     size = f"{memories.size:,} of {MAX_USER_BYTES:,} bytes are used."
     return f"{listed(memories.files, len(memories.texts))}\n{size}" if memories.texts else "There are no memories yet."
 
 
 def numbered(file: MemoryFile, first: int, last: int) -> str:
-    """Its lines from `first` to `last`, with their numbers, and its version."""
+    """The file's lines from `first` to `last`, with their numbers, and its version."""
     lines = file.content.splitlines()
     shown = [f"{number}\t{line}" for number, line in enumerate(lines, 1) if first <= number <= last]
     head = f"{ROOT}/{file.path}, version {file.etag}, {len(lines)} lines:"

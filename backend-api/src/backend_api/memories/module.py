@@ -1,4 +1,4 @@
-"""What the agent remembers of a person from session to session, as a module of the gateway."""
+"""Memories of a person from session to session, as a module of the gateway."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from backend_api.settings.application.open_settings import OpenSettings
 
 
 class MemorySettings(BaseSettings):
-    """Of the environment."""
+    """Settings from the environment."""
 
     model_config = SettingsConfigDict(frozen=True, extra="ignore", env_ignore_empty=True)
 
@@ -27,7 +27,7 @@ class MemorySettings(BaseSettings):
 
 @asynccontextmanager
 async def open_memories(settings: MemorySettings, mask: Mask, open_settings: OpenSettings) -> AsyncGenerator[Parts]:
-    """Its port `memories` is a `ChangeMemories`."""
+    """Open the module. The port `memories` is a `ChangeMemories`."""
     memories = ChangeMemories(
         store=MongoMemories(), mask=mask, open_settings=open_settings, is_enabled=settings.enable_memory
     )

@@ -1,4 +1,5 @@
-"""Memories of users in MongoDB: a document a user, so that a change of one is also one of what all may have."""
+"""Memories of users in MongoDB: one document for each user, so that a change of one file also checks the user's
+total."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from backend_api.settings.mongo.user_settings import notify_of_settings
 
 
 class MemoriesDocument(Document):
-    """What the agent remembers of a user: path and content of each file."""
+    """A user's memories: path and content of each file."""
 
     id: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] -- the user
     version: int
@@ -25,8 +26,8 @@ class MemoriesDocument(Document):
 
 
 class MongoMemories:
-    """`MemoriesStore` on the collection memories. Whoever has any has settings: a run of somebody who has none
-    looks for neither."""
+    """`MemoriesStore` on the collection memories. A user with memories is marked as having settings: a run of a user
+    without the mark reads neither."""
 
     async def get(self, user_id: UserId) -> Memories:
         async with store_errors():

@@ -1,4 +1,4 @@
-"""Names of memories: below `/memories/`, a folder of no disk."""
+"""Names of memories: below `/memories/`, which is no folder on a disk."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PART = re.compile(r"[\w@+(),.-]([\w @+(),.-]*[\w@+(),.-])?")
 
 
 def checked_path(path: str) -> str:
-    """The name below `/memories/`, with or without which it may be given. Raises `MemoryInvalidError`."""
+    """The name below `/memories/`; that prefix may be present or not. Raises `MemoryInvalidError`."""
     name = path.removeprefix(f"{ROOT}/")
     parts = name.split("/")
     if len(name) > MAX_PATH_CHARACTERS or len(parts) > MAX_DEPTH or not all(map(_is_part, parts)):

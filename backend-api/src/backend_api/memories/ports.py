@@ -1,4 +1,4 @@
-"""What memories stand on."""
+"""The store of memories."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ class MemoriesStore(Protocol):
     """The memories of each user. All raise `StoreUnavailableError`."""
 
     async def get(self, user_id: UserId) -> Memories:
-        """Empty, of version 0, for a user who has none."""
+        """The user's memories; empty, with version 0, if there are none."""
         ...
 
     async def replace(self, fresh: Memories) -> bool:
-        """Keep these, as the next version. False, and nothing is changed, where what is stored is not of the version
-        that they were made from."""
+        """Store these as the next version. False, with nothing changed, if the stored version is not the one from which
+        they were made."""
         ...

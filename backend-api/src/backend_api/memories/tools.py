@@ -1,7 +1,7 @@
-"""`memory_view` and its siblings: what the agent remembers of the person from one session to the next.
+"""`memory_view` and its siblings: memories of the person from one session to the next.
 
 Commands and arguments are those of Anthropic's memory tool, each a tool of its own, as they differ in what they may do
-(docs/decisions/0056). A change names what it replaces: what another run changed meanwhile is told, and stays.
+(docs/decisions/0056). A change names what it replaces: a text that another run changed meanwhile stays, and is shown.
 """
 
 from __future__ import annotations
@@ -65,18 +65,18 @@ class RenameArguments(Arguments):
 
 
 class MemoryTools:
-    """`ToolSource` of these: only the agent that the person talks to has them."""
+    """`ToolSource` of these tools, which only the main agent has."""
 
     def __init__(self, memories: ChangeMemories) -> None:
         self._tools = memory_tools(memories) if memories.is_enabled else []
 
     async def tools(self, setup: Setup) -> Sequence[Tool]:
-        """None for sub-agents."""
+        """No tools for sub-agents."""
         return self._tools if setup.kind == "main" else []
 
 
 def memory_tools(memories: ChangeMemories | None) -> list[Tool]:
-    """None tells of tools that nobody calls."""
+    """The tools; with None, only their definitions are used."""
 
     async def changed(call: ToolCall, change: MemoryChange, said: str) -> Done:
         assert memories is not None

@@ -73,7 +73,7 @@ export type Display =
   | NavigationDisplay
 
 /**
- * `cause` is what it begins or goes on for; `message_id` is None where that is no message.
+ * `cause` is why it begins or goes on; `message_id` is None if the cause is no message.
  */
 export interface RunQueuedEvent {
   seq: number
@@ -85,8 +85,8 @@ export interface RunQueuedEvent {
   cause: 'message' | 'answer' | 'resume' | 'compact' | 'background' | 'schedule'
 }
 /**
- * `model` is the one that the session chose, else the deployment's default, as it is known before the run is
- * looked at; what is asked, which may be a preset's or the fallback, stands in `context.opened`.
+ * `model` is the one that the session chose, else the deployment's default, as known before the run is set up; the
+ * model that is called, which may be a preset's or the fallback, stands in `context.opened`.
  */
 export interface RunStartedEvent {
   seq: number
@@ -113,14 +113,13 @@ export interface RunFinishedEvent {
   duration_ms: number
 }
 /**
- * Tokens of a run or a call, and what they cost; `by_model` maps a model to the same first five counts, and `costs`
- * to its `cost` and `known_cost`.
+ * Tokens of a run or a call, and their cost; `by_model` maps a model to the same first five counts, and `costs` to
+ * its `cost` and `known_cost`.
  *
- * `input` is all that was sent: of it `cached` was read from the provider's cache, and `cache_write` written to it.
- * `cost` is in US dollars and is that of all calls: None as soon as one of them has no known price, or where nothing
- * was asked. `known_cost` is that of the calls whose price is known, and so the least it can have been. `new` is what
- * was new to a conversation: what a call read beyond what the one before it had read and written, and what it wrote
- * itself.
+ * `input` is everything that was sent: `cached` of it was read from the provider's cache, and `cache_write` written to
+ * it. `cost` is in US dollars, of all calls: None as soon as one of them has no known price, or if there was no call.
+ * `known_cost` is the cost of the calls with a known price, and so a lower bound. `new` are tokens that were new to a
+ * conversation: what a call read beyond what the one before it had read and written, and what it wrote itself.
  */
 export interface Usage {
   input: number
@@ -143,8 +142,8 @@ export interface Usage {
   }
 }
 /**
- * The user's message that follows is sent by a schedule. `due_at` is None where the user had it run; `missed` are
- * the times, from `missed_from` to `missed_to`, at which none was sent, up to a thousand.
+ * The user's message that follows is sent by a schedule. `due_at` is None if the user started it; `missed` is the
+ * number of times, from `missed_from` to `missed_to`, at which none was sent, up to a thousand.
  */
 export interface ScheduleFiredEvent {
   seq: number
@@ -190,17 +189,17 @@ export interface MessageCompletedEvent {
   continuations: Continuation[]
 }
 /**
- * A model call that ended before its answer did: `at` so many code points of the text the next call began, after
- * this `note`.
+ * A model call that ended before its answer did: the next call began at code point `at` of the text, after this
+ * `note`.
  */
 export interface Continuation {
   at: number
   note: string
 }
 /**
- * `signature` and `opaque` go back to the provider unchanged, and are not shown; `offset` is the number of code
- * points of the answer's text before it, and `continued` the number of continuations; `seen_seq` is the last message
- * the model had read. `duration_ms` is the time from its first piece to its end, and null for one that was cut.
+ * `signature` and `opaque` are sent back to the provider unchanged, and are not shown; `offset` is the number of
+ * code points of the answer's text before it, and `continued` the number of continuations; `seen_seq` is the last
+ * message the model had read. `duration_ms` is the time from its first piece to its end, null if it was cut.
  */
 export interface ThinkingCompletedEvent {
   seq: number
@@ -222,9 +221,10 @@ export interface ThinkingCompletedEvent {
 }
 /**
  * Recorded before the call starts. One that `asks` starts with `tool.started`, and only if it is approved; one with
- * `safety_checks` always does. `opaque` is what a provider had for the call, in JSON, and goes back to it; it is not
- * shown. `after` is the call whose next action it is: it only starts once that succeeded. `via` is the tool through
- * which the model called this one, and `said` the arguments of that where they are more than name and arguments.
+ * `safety_checks` always asks. `opaque` is the provider's own data for the call, in JSON, and is sent back to it; it
+ * is not shown. `after` is the call whose action it continues: it only starts once that one succeeded. `via` is the
+ * tool through which the model called this one, and `said` that tool's arguments if they are more than name and
+ * arguments.
  */
 export interface ToolCalledEvent {
   seq: number
@@ -255,7 +255,7 @@ export interface ToolCalledEvent {
   } | null
 }
 /**
- * Why a model's provider holds a call back until a person allows it, in the provider's words.
+ * The provider's reason for holding a call back until a person allows it, in the provider's words.
  */
 export interface SafetyCheck {
   code: string
@@ -274,9 +274,9 @@ export interface ToolStartedEvent {
   call_id: string
 }
 /**
- * `preview` is at most 2,000 characters; `display` is one of the contract's typed views; `cancelled` says that a
- * stop or a new message cut the call; `has_begun` is false where that, or a person who denied it, came before anything
- * of it ran.
+ * `preview` is at most 2,000 characters; `display` is one of the contract's typed views; `cancelled` means that a
+ * stop or a new message cut the call; `has_begun` is false if that, or a person's denial, came before anything of it
+ * ran.
  */
 export interface ToolFinishedEvent {
   seq: number
@@ -295,8 +295,8 @@ export interface ToolFinishedEvent {
   display: Display | null
 }
 /**
- * Where the whole of something long stands: `GET /api/sessions/{id}/events/{seq}/body`; `size` in bytes. Two of
- * one `digest` are the same; it is empty where none was made. A body of several things, such as the pictures of one
+ * A reference to a long content, served by `GET /api/sessions/{id}/events/{seq}/body`; `size` in bytes. Equal
+ * `digest`s mean equal contents; it is empty if none was made. A body of several things, such as the pictures of one
  * call, has `parts`.
  */
 export interface BodyReference {
@@ -524,7 +524,7 @@ export interface Question {
   several: boolean
 }
 /**
- * Told once a question. `answers` by the questions' ids, None where nobody gave any.
+ * Recorded once for each question. `answers` by the questions' ids, None if nobody answered.
  */
 export interface QuestionAnsweredEvent {
   seq: number
@@ -606,7 +606,7 @@ export interface PlanProposedEvent {
   expires_at: string | null
 }
 /**
- * Told once a plan. An approved one ends plan mode.
+ * Recorded once for each plan. An approved one ends plan mode.
  */
 export interface PlanDecidedEvent {
   seq: number
@@ -620,7 +620,7 @@ export interface PlanDecidedEvent {
   by: 'user' | 'timeout' | 'message' | 'stop'
 }
 /**
- * What the agent is about to do and did, whole; no steps where it has no plan any more.
+ * The steps of the agent's plan, whole; empty if it no longer has a plan.
  */
 export interface PlanUpdatedEvent {
   seq: number
@@ -631,7 +631,7 @@ export interface PlanUpdatedEvent {
   steps: PlanStep[]
 }
 /**
- * A step of the agent's work; `result` is one line, empty where there is none.
+ * A step of the agent's work; `result` is one line, empty if there is none.
  */
 export interface PlanStep {
   title: string
@@ -651,7 +651,7 @@ export interface TodosUpdatedEvent {
   todos: Todo[]
 }
 /**
- * One thing an agent has to do; `active_form` is how it says so while it is at it, empty where it did not say.
+ * One item of an agent's to-do list; `active_form` is its text while it is in progress, empty if there is none.
  */
 export interface Todo {
   content: string
@@ -659,9 +659,9 @@ export interface Todo {
   active_form: string
 }
 /**
- * The tasks of the session, whole: its agents and the person share them. Of two, the one of the higher `version` is
- * the newer one, whichever was stored first; `last_id` is the highest number that was given, also to one that is
- * deleted. `by` is who changed them, and `edits` counts the changes of the person that are in them.
+ * The tasks of the session, whole: its agents and the person share them. Of two events, the one with the higher
+ * `version` is the newer one, whichever was stored first; `last_id` is the highest number given so far, deleted tasks
+ * included. `by` is who changed them, and `edits` counts the person's changes so far.
  */
 export interface TasksUpdatedEvent {
   seq: number
@@ -676,8 +676,8 @@ export interface TasksUpdatedEvent {
   edits: number
 }
 /**
- * A part of the session's work. `blocked_by` are the ids of those that must be completed first, `blocks` the other
- * way round; `owner` is who works on it, empty where nobody said so.
+ * A part of the session's work. `blocked_by` are the ids of tasks that must be completed first, `blocks` is the
+ * inverse; `owner` is who works on it, empty if unassigned.
  */
 export interface Task {
   id: string
@@ -694,7 +694,7 @@ export interface Task {
   priority: 'low' | 'normal' | 'high'
 }
 /**
- * How work in a folder and below it is to be done, as the file at `path` says: the agent came to work there, or the
+ * Instructions for work in a folder and below it, from the file at `path`: the agent came to work there, or the
  * file was changed since.
  */
 export interface InstructionsFoundEvent {
@@ -708,9 +708,9 @@ export interface InstructionsFoundEvent {
   text: string
 }
 /**
- * What the model is shown of files at `paths` that are attached to a message, before it first reads that: the
- * picture is the body, and `text` says what it is, or why there is none; without a text nothing is said of it.
- * `call_id` is that of the tool's call that read it, which is recorded nowhere else.
+ * Attached files at `paths` as the model is shown them, before it first reads their message: the picture is the
+ * body, and `text` describes it, or why there is none; without a text the model reads nothing of it. `call_id` is the
+ * call of the tool that read it, which has no event of its own.
  */
 export interface AttachmentReadEvent {
   seq: number
@@ -725,9 +725,9 @@ export interface AttachmentReadEvent {
   body: BodyReference | null
 }
 /**
- * What is known by now of an MCP server, of all agents of the session. `tools` are the names of those that are
- * offered, which stand whole in the body, a JSON list; what is offered stays so until the next of these of the server
- * in a later run. `config` names how the server was configured. `changed`: it lists others by now.
+ * The state of an MCP server, for all agents of the session. `tools` are the names of the tools on offer, whose
+ * definitions are the body, a JSON list; they stay on offer until the server's next event of this type in a later run.
+ * `config` identifies the server's configuration. `changed`: the server lists other tools by now.
  */
 export interface McpUpdatedEvent {
   seq: number
@@ -743,7 +743,7 @@ export interface McpUpdatedEvent {
   body: BodyReference | null
 }
 /**
- * `removed` are those of the `paths` at which nothing is any more.
+ * `removed` are those of the `paths` that no longer exist.
  */
 export interface FilesChangedEvent {
   seq: number
@@ -756,12 +756,12 @@ export interface FilesChangedEvent {
   removed: string[]
 }
 /**
- * From here on the model is sent this system prompt and these tools, byte for byte, until the next of these. Both
- * stand whole in the body, a JSON object with `system` and `tools`. `epoch` counts them from 1; `cause` says what
- * changed first, of preset, model, thinking, mode, tools and prompt, or that less of the history is sent. `thinking`
- * is what the model is asked for, None where it does as it does by itself; `vision` whether it is sent pictures, None
- * where it was not even told of them; `pictures` of how many results before it pictures are still sent, the last ones,
- * and `replaced` how many of the results before it, the first ones, the model reads one line of where they are
+ * The system prompt and tools that the model is sent from here on, byte for byte, until the next opening. Both
+ * stand whole in the body, a JSON object with `system` and `tools`. `epoch` counts openings from 1; `cause` is the
+ * first that changed of preset, model, thinking, mode, tools and prompt, or that less of the history is sent.
+ * `thinking` is the level requested from the model, None for its own default; `vision` is whether it is sent pictures,
+ * None if they are not even mentioned to it; `pictures` is the number of last results before the opening whose
+ * pictures are still sent, and `replaced` the number of first results that are sent as one line each if they are
  * long.
  */
 export interface ContextOpenedEvent {
@@ -786,15 +786,15 @@ export interface ContextOpenedEvent {
   missing_preset: string | null
 }
 /**
- * A text by its SHA-256 (hexadecimal) and its size in bytes of UTF-8.
+ * A reference to a text: its SHA-256 (hexadecimal) and its size in bytes of UTF-8.
  */
 export interface ContentReference {
   digest: string
   size: number
 }
 /**
- * What the model is told beside what people and tools say, right before its next answer. The last one of a `kind`
- * is what it knows.
+ * A note to the model, right before its next answer, beside messages and tool results. The last note of a `kind` is
+ * the one that holds.
  */
 export interface ContextNoteEvent {
   seq: number
@@ -808,7 +808,7 @@ export interface ContextNoteEvent {
   about: string
 }
 /**
- * The conversation is to be summed up before the next answer, and `focus` told most of.
+ * The conversation is to be summarised before the next answer, with most detail on `focus`.
  */
 export interface CompactionWantedEvent {
   seq: number
@@ -820,10 +820,10 @@ export interface CompactionWantedEvent {
   focus: string | null
 }
 /**
- * The model reads the `summary` from here on instead of all up to the event `through_seq`, which the log keeps, as
- * does the file `transcript` in the workspace, where there is one. `before` and `after` are about as many tokens as a
- * call reads; `focus` is what the person asked to be kept most of. Of the kind `micro` there is no summary: the model
- * reads one line each in place of the tools' long results up to `through_seq`, as the opening before it says.
+ * The model reads the `summary` from here on in place of all events up to `through_seq`. The log keeps them, as
+ * does the file `transcript` in the workspace, if there is one. `before` and `after` are estimates of the tokens in a
+ * model call; `focus` is what the person wanted kept most. The kind `micro` has no summary: long tool results up to
+ * `through_seq` are sent as one line each, as the opening before it records.
  */
 export interface ContextCompactedEvent {
   seq: number
@@ -841,8 +841,8 @@ export interface ContextCompactedEvent {
   transcript: string | null
 }
 /**
- * An agent of its own works on a call's `task`: the first event of its thread. What follows of it carries this id
- * as `agent_id`, until the call has its result. `kind` is a name: built in, or with its `definition`.
+ * A sub-agent works on a call's `task`: the first event of its thread. Its further events carry this id as
+ * `agent_id`, until the call has its result. `kind` is a name: built in, or with its `definition`.
  */
 export interface SubagentStartedEvent {
   seq: number
@@ -857,8 +857,8 @@ export interface SubagentStartedEvent {
   definition: SubagentDefinition | null
 }
 /**
- * What the kind of an agent was as it began, where that is not built in: it goes on so, whatever becomes of that.
- * `tools` are names and globs, null all.
+ * The definition of a kind of agent that is not built in, as it was when the agent began: the agent keeps it,
+ * whatever changes later. `tools` are names and globs; null means all.
  */
 export interface SubagentDefinition {
   prompt: string
@@ -866,7 +866,7 @@ export interface SubagentDefinition {
   model: string | null
 }
 /**
- * Told with the result of the call. `summary` is what the agent said last, at most 2,000 characters of it.
+ * Recorded with the result of the call. `summary` is the agent's last answer, at most 2,000 characters of it.
  */
 export interface SubagentFinishedEvent {
   seq: number
@@ -881,9 +881,9 @@ export interface SubagentFinishedEvent {
   duration_ms: number
 }
 /**
- * What an agent of the session's team is at. With its `prompt` it begins: that is the first event of its thread,
- * whose other events carry the same `agent_id`, and `parent_call_id` is the call that began it. `reason` says why one
- * left, and `detail` more of it.
+ * The state of an agent of the session's team. The event with a `prompt` is the first of its thread, whose other
+ * events carry the same `agent_id`; `parent_call_id` is the call that began it. `reason` is why a teammate left, and
+ * `detail` says more.
  */
 export interface TeammateUpdatedEvent {
   seq: number
@@ -901,9 +901,9 @@ export interface TeammateUpdatedEvent {
   detail: string | null
 }
 /**
- * What one agent of a team tells others, by their names; the main agent's is `lead`. Each reads it before its next
- * answer. A request and the answer to it have the same `request_id`, and the answer says whether it `approve`s.
- * `task` tells of a task that its reader took, and `left` of an agent that could not go on.
+ * A message from one agent of a team to others, by their names; the main agent's is `lead`. Each reads it before
+ * its next answer. A request and the answer to it have the same `request_id`, and the answer says whether it
+ * `approve`s. `task` reports a task that its reader took, and `left` an agent that could not go on.
  */
 export interface TeamMessageEvent {
   seq: number
@@ -945,9 +945,9 @@ export interface BackgroundStartedEvent {
   timeout_s: number
 }
 /**
- * Told once a background command. `exit_code` is None where it did not end by itself; `preview` is of what it
- * wrote, at most 2,000 characters, all of which is the body where that is longer. Its model reads it before its next
- * answer, but where it has read it as the result of the call `read_by`.
+ * Recorded once for each background command. `exit_code` is None if it did not end by itself; `preview` is at most
+ * 2,000 characters of its output, and the body is the whole if that is longer. The model reads it before its next
+ * answer, unless it has read it as the result of the call `read_by`.
  */
 export interface BackgroundFinishedEvent {
   seq: number
@@ -965,8 +965,8 @@ export interface BackgroundFinishedEvent {
   read_by: string | null
 }
 /**
- * A port of the session's sandbox is open to its user's browser from here on; what listens there is another
- * question. How it is reached stands in no event.
+ * A port of the session's sandbox is open to its user's browser from here on, whether a program listens there or
+ * not. No event holds its address.
  */
 export interface PortOpenedEvent {
   seq: number
@@ -980,7 +980,7 @@ export interface PortOpenedEvent {
   opened_by: 'agent' | 'person'
 }
 /**
- * It is open no more.
+ * The port is closed.
  */
 export interface PortClosedEvent {
   seq: number
@@ -992,9 +992,9 @@ export interface PortClosedEvent {
   port: number
 }
 /**
- * What belongs to the session, whole: first what agent and person keep with it, in the order in which it was added,
- * then what of its computer is open to its user's browser; the one opened last comes last. It follows
- * each `port.opened` and `port.closed` at once; one that an earlier version told stands alone.
+ * All resources of the session: first those that agent and person keep with it, in the order in which they were
+ * added, then the ports that are open to the user's browser, the one opened last at the end. It follows each
+ * `port.opened` and `port.closed` at once; an event of an earlier version holds ports alone.
  */
 export interface ResourcesUpdatedEvent {
   seq: number
@@ -1016,8 +1016,8 @@ export interface PortResource {
   opened_by: 'agent' | 'person'
 }
 /**
- * What agent and person keep with the session. `link` is an address, of a file its path in the workspace; of a text
- * that is kept with it only the number of `characters` stands here. `version` grows with each change.
+ * A resource that agent and person keep with the session. `link` is an address, or for a file its path in the
+ * workspace; of a text kept with it only the number of `characters` stands here. `version` grows with each change.
  */
 export interface KeptResource {
   kind: 'paper' | 'page' | 'file' | 'data' | 'note'
@@ -1030,8 +1030,8 @@ export interface KeptResource {
   version: number
 }
 /**
- * What waits for the end of the run changed: it is so many messages now. What they say stands in `GET .../queue`
- * alone, so that one that was taken away was never said.
+ * The number of messages that wait for the end of the run, after a change. Their texts stand in `GET .../queue`
+ * alone, so that a message that is taken back leaves no trace.
  */
 export interface QueueUpdatedEvent {
   seq: number
@@ -1042,7 +1042,8 @@ export interface QueueUpdatedEvent {
   count: number
 }
 /**
- * Only what changed is there. `options` are all there are then, and `changed_options` names those that changed.
+ * The fields that changed; the others are left out. `options` are all options after the change, and
+ * `changed_options` names those that changed.
  */
 export interface SessionUpdatedEvent {
   seq: number
@@ -1060,8 +1061,8 @@ export interface SessionUpdatedEvent {
   changed_options?: string[] | null
 }
 /**
- * One that waits is `starting` with a `queue_position`, 1 for the next one to be let in, and a `queue_reason`: the
- * deployment has no room, or its user has as many running as allowed.
+ * A sandbox that waits is `starting` with a `queue_position`, 1 for the next one to start, and a `queue_reason`:
+ * the deployment has no room, or its user has as many running as allowed.
  */
 export interface SandboxUpdatedEvent {
   seq: number
@@ -1077,8 +1078,9 @@ export interface SandboxUpdatedEvent {
   queue_reason: ('capacity' | 'user_limit') | null
 }
 /**
- * A person controls the computer from here on, and no call of the agents starts. `holder` is who, in words;
- * `client` the window or program that has the lease. A second one of another client took the lease over.
+ * A person controls the computer from here on, and no call of the agents starts. `holder` is the person, in words;
+ * `client` the window or program that has the lease. A second event with another client means that it took the lease
+ * over.
  */
 export interface ControlTakenEvent {
   seq: number
@@ -1090,8 +1092,8 @@ export interface ControlTakenEvent {
   client: string
 }
 /**
- * Nobody controls the computer any more: the person handed it back, with or without a `note` that the model reads
- * before all else, or the lease expired as its client was heard no more.
+ * The computer is free again: the person handed it back, with or without a `note` that the model reads before all
+ * else, or the lease expired because its client was silent.
  */
 export interface ControlReturnedEvent {
   seq: number
@@ -1103,9 +1105,9 @@ export interface ControlReturnedEvent {
   note: string | null
 }
 /**
- * The conversation is another one from here on: of the events before this one those in `path`, each entry the
- * first and the last number of some, then this one and all that follow. The others stay in the log, and can be
- * selected again. `message_id` is what the `cause` was asked of.
+ * The conversation is another one from here on: the events before this one that are in `path` (each entry is the
+ * first and the last number of a range), then this one and all that follow. The others stay in the log, and can be
+ * selected again. `message_id` is the message to which the `cause` applies.
  */
 export interface PathSelectedEvent {
   seq: number
@@ -1118,8 +1120,8 @@ export interface PathSelectedEvent {
   message_id: string
 }
 /**
- * A message that is on no path shown now, and all `messages` that follow it, itself among them, can't be selected
- * any more. `at_seq` is its number.
+ * A message that is on no path shown now is deleted with all that follow it (`messages` in number, itself
+ * included): they can't be selected any more. `at_seq` is its number.
  */
 export interface BranchDeletedEvent {
   seq: number
@@ -1132,8 +1134,8 @@ export interface BranchDeletedEvent {
   messages: number
 }
 /**
- * `usage` is always the whole run's; `agent_usage` what the agent used of it, None for the main one. `context` are
- * the tokens that the agent's last model call read and wrote, 0 where the provider did not tell.
+ * `usage` is always the whole run's; `agent_usage` is the agent's share of it, None for the main one. `context` are
+ * the tokens that the agent's last model call read and wrote, 0 if the provider did not report them.
  */
 export interface UsageUpdatedEvent {
   seq: number
@@ -1165,15 +1167,14 @@ export interface UsageUpdatedEvent {
   }
 }
 /**
- * A model is asked, in a session with `enable_tracing`; `number` counts the calls of a session from 1, those for
- * titles by themselves, and is that of the `LlmResponse`. One without a response is under way, or its worker died.
- *
- * `payload` is what it is sent, with secrets masked, in one form for all providers: `model`, `max_output_tokens`,
- * `thinking`, `system`, `tools`, `turns` and the `pictures` by the number of their event. It is None where it is long:
- * then it is the body. Where it goes on from what was sent before, it has only the turns that are new: those of the
- * events `extends`, in their order, stand before them, and `system` and `tools` in the first. `turn_count` counts all
- * of them, and `digest` tells the whole from any other one. It is `omitted` where nothing more is kept, as the user's
- * calls have reached their limit: then there is neither payload nor body.
+ * A model call begins, in a session with `enable_tracing`; `number` counts the calls of a session from 1 (calls for
+ * titles are counted apart), and is the same in its `LlmResponse`. One without a response is under way, or its worker
+ * died. `payload` is the request with secrets masked, in one form for all providers: `model`, `max_output_tokens`,
+ * `thinking`, `system`, `tools`, `turns` and the `pictures` by the number of their event. It is None if it is long:
+ * then it is the body. A request that extends earlier ones has only the new turns: those of the events `extends`, in
+ * their order, stand before them, and `system` and `tools` in the first. `turn_count` counts all turns, and `digest`
+ * identifies the whole. It is `omitted` if nothing more is kept because the user's calls have reached their limit:
+ * then there is neither payload nor body.
  */
 export interface LlmRequestEvent {
   seq: number
@@ -1196,9 +1197,9 @@ export interface LlmRequestEvent {
   omitted: 'limit' | null
 }
 /**
- * What came of a call, all its `attempts` that failed among it. `payload` has `text`, `thinking` and `calls`, with
- * secrets masked, and is None where it is long: then it is the body. An `outcome` of error has its `code` and `error`;
- * stopped is one that was cut before its end. `first_ms` is the time until anything came, None where nothing did.
+ * The outcome of a model call, with the `attempts` that failed. `payload` has `text`, `thinking` and `calls`, with
+ * secrets masked, and is None if it is long: then it is the body. An `outcome` of error has its `code` and `error`;
+ * stopped is one that was cut before its end. `first_ms` is the time until the first part arrived, None if none did.
  * `omitted` is as in `LlmRequest`.
  */
 export interface LlmResponseEvent {
@@ -1225,8 +1226,8 @@ export interface LlmResponseEvent {
   omitted: 'limit' | null
 }
 /**
- * An attempt that failed before anything came of it, so that the same was asked again; `at_ms` after the call
- * began.
+ * An attempt that failed before it returned anything, so that the same request was sent again; `at_ms` after the
+ * call began.
  */
 export interface FailedAttempt {
   code: string
@@ -1234,7 +1235,7 @@ export interface FailedAttempt {
   at_ms: number
 }
 /**
- * `text` says it in English; whoever knows the `code` may say it otherwise, filled with `params`.
+ * `text` is in English; a client that knows the `code` may show its own text, filled with `params`.
  */
 export interface NoticeEvent {
   seq: number
@@ -1288,8 +1289,8 @@ export interface ThinkingDeltaEvent {
   seen_seq: number
 }
 /**
- * A piece of what a sub-agent or a teammate writes: of its answer, or of its thinking. It is no `message.delta`, so
- * that who knows of the main agent alone never takes it for that one's.
+ * A piece of the answer or the thinking of a sub-agent or a teammate. It is no `message.delta`, so that a client
+ * that only knows the main agent never shows it as that agent's text.
  */
 export interface AgentDeltaEvent {
   seq: null
@@ -1324,8 +1325,8 @@ export interface ContextUsageEvent {
   ratio: number
 }
 /**
- * An attempt to ask a model for the main agent's answer, or for a summary of its conversation, failed by a fault of
- * this `code`; it is asked again in `wait_s` seconds, which is attempt number `attempt` of at most `most`.
+ * A model call for the main agent's answer, or for a summary of its conversation, failed with the error `code`; it
+ * is repeated in `wait_s` seconds, as attempt number `attempt` of at most `most`.
  */
 export interface ModelRetryEvent {
   seq: null

@@ -210,8 +210,8 @@ export interface AuthorBody {
   session_id: string
 }
 /**
- * `state` is running, or how it ended: by itself (ended), at its time-out (timed_out), by somebody (stopped), or
- * with its sandbox (lost). `exit_code` is null unless it ended by itself.
+ * `state` is running, or how it ended: by itself (ended), at its time-out (timed_out), stopped by a person or the
+ * agent (stopped), or lost with its sandbox (lost). `exit_code` is null unless it ended by itself.
  *
  * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "BackgroundCommandBody".
@@ -237,8 +237,8 @@ export interface BackgroundCommandsBody {
   items: BackgroundCommandBody[]
 }
 /**
- * With what it wrote so far; of one that has ended, at most 2,000 characters: all of it is the body of its event
- * `background.finished`.
+ * A command with its output so far; for one that has ended, at most 2,000 characters: the whole is the body of its
+ * event `background.finished`.
  *
  * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "BackgroundOutputBody".
@@ -734,7 +734,7 @@ export interface DeletedBranchBody {
   messages: number
 }
 /**
- * `moved_out` conversations were in it. They stay, and are in no folder.
+ * `moved_out` is the number of conversations in it. They stay, and are in no folder.
  *
  * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "DeletedFolderBody".
@@ -828,7 +828,7 @@ export interface FolderBody {
   created_at: string
 }
 /**
- * By their names.
+ * The folders, sorted by name.
  *
  * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "FolderListBody".
@@ -837,8 +837,8 @@ export interface FolderListBody {
   items: FolderBody[]
 }
 /**
- * After this message, null for the beginning, there are several ways, or one that is not shown. They stand in the
- * order in which they were begun.
+ * The place after this message (null for the beginning) with several branches, or with one that is not shown. They
+ * stand in the order in which they were begun.
  *
  * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "ForkBody".
@@ -1573,7 +1573,7 @@ export interface PresetBody {
   }
 }
 /**
- * A message to begin with; `title` says what it is about.
+ * A suggestion for a first message; `title` is its subject.
  *
  * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "backend_api__catalogue__http__SuggestionBody".
@@ -1905,7 +1905,7 @@ export interface RecordPageBody {
   next_cursor: string | null
 }
 /**
- * Without `refresh_token` it is that of the cookie. With `user_id` no other user's token is taken: a cookie may be
+ * Without `refresh_token` the cookie's is used. With `user_id` no other user's token is accepted: a cookie may be
  * planted by another server of the same host.
  *
  * This interface was referenced by `ApiModels`'s JSON-Schema
@@ -2320,7 +2320,7 @@ export interface SharedFileBody {
   size: number
 }
 /**
- * `changed` is false where that path was shown already.
+ * `changed` is false if that path was shown already.
  *
  * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "ShownBody".
@@ -2755,7 +2755,7 @@ export interface TrialResultBody {
   detail: string
 }
 /**
- * What was written, to be changed and sent again.
+ * The text and attachments of the undone message, to be changed and sent again.
  *
  * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "UndoneBody".
@@ -2782,7 +2782,7 @@ export interface UnlockedBody {
   expires_at: string
 }
 /**
- * What is left out stays.
+ * Fields that are left out stay unchanged.
  *
  * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "UpdateFolderBody".

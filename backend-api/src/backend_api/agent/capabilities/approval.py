@@ -1,4 +1,4 @@
-"""It changes nothing without a person's approval, where the session wants to be asked, or the model's provider does."""
+"""Calls that change something wait for a person's approval, if the session or the model's provider wants one."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from backend_api.agent.tool_rules import is_command_allowed, is_named, is_named_
 
 
 def approval(*, expires_s: float) -> Capability:
-    """Undecided after `expires_s` seconds a call is denied. What its provider holds back always asks, whatever the
-    session's rules say; of the rest, what reads never does. Of its rules the one that allows the exact command
-    counts first, then the one that asks, then the one that allows the tool, and all before `enable_approval`."""
+    """A call undecided after `expires_s` seconds is denied. A call that its provider holds back always needs an
+    approval, whatever the session's rules are; of the others, one that reads never does. The rule that allows the exact
+    command comes first, then the one that asks, then the one that allows the tool, and all come before
+    `enable_approval`."""
 
     def gate(setup: Setup, call: ProposedCall) -> Verdict:
         options, name = setup.options, call.tool.name

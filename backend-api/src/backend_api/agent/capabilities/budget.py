@@ -1,4 +1,4 @@
-"""It uses so many tokens, so much money and so much time in a run, and ends with a reason that a person understands."""
+"""A run has a budget of tokens, money and time, and ends with a reason that a person understands."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from backend_api.agent.model import MAX_OUTPUT_TOKENS
 from service_kit.amounts import duration_text
 
 PROMPT_TOKENS = 1_000
-"""Of the system prompt, before an opening tells how long it is."""
+"""An estimate for the system prompt, before an opening records its size."""
 
 
 def budget(
@@ -24,9 +24,9 @@ def budget(
 ) -> Capability:
     """Tokens are those that were new to a conversation: what a call read beyond the call before it, and what it wrote
     (`Usage.new`). The cost is in US dollars, as far as it is known. Minutes are those in which a worker had the run:
-    it is looked at before each turn, so that the last answer and its calls may take longer. All of the run's agents
-    count together. Where answers at once, each as long as it may become and to as much as is new to this agent, could
-    use more tokens than are left, they are asked for one by one."""
+    they are checked before each turn, so that the last answer and its calls may take longer. All of the run's agents
+    count together. If answers at the same time could use more tokens than are left, they are requested one by one; each
+    is taken to be as long as allowed, and to read everything that is new to this agent."""
 
     async def brake(setup: Setup, conversation: Conversation) -> Ending | WaitForOthers | None:
         usage, is_main = conversation.usage, setup.kind == "main"
@@ -42,7 +42,7 @@ def budget(
         if at_work := conversation.others_at_work:
             prompt = PROMPT_TOKENS if conversation.opened is None else 0
             left_each = (max_tokens - usage.new) / (at_work + 1) - max_output_tokens - prompt
-            # Mostly much is left, and nothing has to be counted.
+            # Usually much is left, and no exact count is needed.
             is_close = most_uncounted_tokens(setup, conversation) > left_each
             if is_close and await uncounted_tokens(setup, conversation) > left_each:
                 return DEFER

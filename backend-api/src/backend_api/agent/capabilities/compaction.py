@@ -1,4 +1,4 @@
-"""A conversation that fills most of its model's window goes on from a summary of itself."""
+"""A conversation that fills most of its model's window is replaced by a summary."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from backend_api.agent.conversation import Conversation
 
 
 def compaction(*, threshold: float) -> Capability:
-    """`threshold` is a share of the model's window. What the provider counted last is believed, and what came since is
-    counted as its model does. One that failed is not tried again in the same run, and one that was just made is not
-    made again before there was an answer."""
+    """`threshold` is a share of the model's window. The provider's last count is trusted, and what came since is
+    counted as the model does. After a failure there is no further attempt in the same run, and after a summary none
+    before the next answer."""
 
     async def brake(setup: Setup, conversation: Conversation) -> Compact | None:
         if conversation.has_compaction_failed:
@@ -18,7 +18,7 @@ def compaction(*, threshold: float) -> Capability:
         if (wanted := conversation.compaction_wanted) is not None:
             return Compact(kind="manual", size=await size_of(setup, conversation), focus=wanted.focus)
         limit = threshold * setup.context_window
-        # Mostly it is far from it, and not worth being counted exactly.
+        # Usually it is far from the threshold, and an exact count is not worth its time.
         most = conversation.context_tokens + most_uncounted_tokens(setup, conversation)
         if conversation.is_just_compacted or most < limit:
             return None
@@ -30,5 +30,6 @@ def compaction(*, threshold: float) -> Capability:
 
 
 async def size_of(setup: Setup, conversation: Conversation) -> int:
-    """About as many tokens as the next call reads: what the last one read and wrote, and what came since."""
+    """An estimate of the tokens that the next call reads: those that the last one read and wrote, and what came
+    since."""
     return conversation.context_tokens + await uncounted_tokens(setup, conversation)

@@ -1,4 +1,4 @@
-"""It goes on with an answer that was cut at its length, and says something where it said nothing."""
+"""An answer that was cut at its length is continued, and an empty one is requested again."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from backend_api.agent.events import Notice
 from backend_api.agent.written_calls import is_call_written
 
 MOST = 3
-"""In a run."""
+"""The most continuations in a run."""
 CUT_CALL = (
     "Your answer was cut at the length limit in the middle of a call of {name}. None of its calls was made. Make them "
     "again, each much smaller: write long content in several calls, one part after the other."
@@ -53,7 +53,7 @@ def _closing(conversation: Conversation, answer: Answer) -> Continue | Abort | N
 
 
 def _uncalled(conversation: Conversation, answer: Answer) -> Continue | Abort:
-    """Asked once, as some servers end each of their answers so."""
+    """Request the call once only, as some servers end each of their answers so."""
     is_asked = any(one.note == UNCALLED for one in answer.continuations)
     is_last = conversation.continuations + len(answer.continuations) >= MOST
     return Abort(NO_CALL) if is_asked or is_last else Continue(UNCALLED)

@@ -1,4 +1,4 @@
-"""It knows what day it is."""
+"""A note tells the model the current day."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""It leaves alone the tools that the session switched off."""
+"""Tools that the session switched off are refused."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from backend_api.agent.tool_rules import is_named_in_any_case
 
 
 def switched_off(tool: ToolSpec) -> Deny:
-    """What the model reads of a tool that the person's choices leave out, whichever of them."""
+    """The refusal that the model reads for a tool that the person's options or preset exclude."""
     return Deny(
         f"The person switched {tool.name} off for this conversation. Do without it, or say what you need it for."
     )

@@ -1,4 +1,4 @@
-"""It follows the `AGENTS.md` of the folders that it works in (https://agents.md)."""
+"""The agent follows the `AGENTS.md` of the folders that it works in (https://agents.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who the agent is."""
+"""The prompt's section on who the agent is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How it works."""
+"""The prompt's section on how to work."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""It reads what its tools gave long ago as one line each; the log keeps all of it.
+"""Old tool results are sent to the model as one line each; the log keeps them whole.
 
-What a model was sent is only added to between two openings, as providers cache by prefix: results are replaced in
-steps, once that frees enough tokens to be worth the rest being read anew.
+The prompt only grows between two openings, as providers cache by prefix. So results are replaced in steps, once that
+frees enough tokens to be worth the rest being read anew.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from backend_api.agent.model import ToolTurn
 from backend_api.agent.sizes import estimated_tokens, tokens_of
 
 KEPT = 3
-"""Results, the last ones."""
+"""The number of last results that are always kept."""
 
 
 def old_results(*, min_tokens: int) -> Capability:
-    """Replaces results once that frees `min_tokens`, or where the context is opened anew for another reason."""
+    """Replace results once that frees `min_tokens`, or whenever the context is opened anew for another reason."""
 
     def is_due(conversation: Conversation) -> bool:
         freed = _tokens_freed(conversation, _replaceable(conversation))
@@ -31,7 +31,8 @@ def old_results(*, min_tokens: int) -> Capability:
 
 
 def _apply(conversation: Conversation) -> Conversation:
-    """What an opening replaced is left out of the conversation already (`left_at_opening`)."""
+    """Mark the turns before the first long result as lasting. The replaced results are cut already
+    (`left_at_opening`)."""
     count, results = _replaced(conversation), conversation.results
     if count >= len(results):
         return conversation
@@ -39,7 +40,7 @@ def _apply(conversation: Conversation) -> Conversation:
 
 
 def _limit(conversation: Conversation, opened: ContextOpened) -> ContextOpened:
-    """What was replaced stays so."""
+    """Never replace fewer results than the last opening did."""
     if conversation.opened is None:
         return opened
     return replace(opened, replaced=max(_replaced(conversation), _replaceable(conversation)))
@@ -50,7 +51,8 @@ def _replaced(conversation: Conversation) -> int:
 
 
 def _replaceable(conversation: Conversation) -> int:
-    """How many of the first results may be replaced: not the last ones, nor any that the model has not seen yet."""
+    """The number of first results that may be replaced: all but the last ones, and those that the model has not read
+    yet."""
     read = bisect_left(conversation.results, (conversation.unread_from, 0))
     return max(min(read, len(conversation.results) - KEPT), 0)
 
@@ -72,8 +74,7 @@ def _clearing_event(conversation: Conversation, opened: ContextOpened) -> Contex
 
 
 def _tokens_freed(conversation: Conversation, end: int) -> int:
-    """About as many tokens as it takes away to replace the results before the one of number `end`, those that are not
-    yet."""
+    """An estimate of the tokens freed by replacing the results before number `end` that are not replaced yet."""
     begin, results = _replaced(conversation), conversation.results
     if end <= begin:
         return 0

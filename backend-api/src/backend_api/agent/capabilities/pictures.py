@@ -1,4 +1,4 @@
-"""It sees the last of the pictures its tools took; where its model can't, it is told that there were some."""
+"""The last pictures of tools are sent to the model; a note stands in place of the others, or of all if it can't see."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from backend_api.agent.model import NoteTurn, ToolTurn, Turn, pictures_in
 from backend_api.agent.pictures import MAX_PICTURE_BYTES, MOST_PICTURES, MOST_PICTURES_BYTES
 
 KEPT, KEPT_BYTES = 4, MAX_PICTURE_BYTES
-"""Of those the model has seen, at an opening: few, so that the next one is not due soon."""
+"""The most pictures and bytes that the model has seen and that an opening keeps: few, so that the next one is not due
+soon."""
 TAKEN = "A picture was taken here. "
-"""Of one that is attached to a message, its note says so."""
+"""The note for a picture of a tool. An attached picture has a note of its own."""
 BLIND = TAKEN + "You can't see pictures."
 LEFT_OUT = TAKEN + "It is not shown any more."
 TOO_LARGE = TAKEN + "It is too large to be shown."
@@ -58,8 +59,8 @@ def _is_due(conversation: Conversation) -> bool:
 
 
 def _limit(conversation: Conversation, opened: ContextOpened) -> ContextOpened:
-    """Keep the last ones, of those the model has not seen yet as many as a request takes. What was left out before
-    stays so, as it may be what a provider refused."""
+    """Keep the last pictures, and as many unseen ones as a request may hold. Pictures left out earlier stay so: a
+    provider may have refused them."""
     if not conversation.pictures or not opened.vision:
         return opened
     last = conversation.opened
@@ -77,7 +78,7 @@ def _limit(conversation: Conversation, opened: ContextOpened) -> ContextOpened:
 
 
 def _turns_with_pictures(conversation: Conversation, opened: ContextOpened) -> list[int]:
-    """Turns whose pictures are sent: of those before the opening the last ones it kept, and all after it."""
+    """Indices of the turns whose pictures are sent: the last ones that the opening kept, and all after it."""
     if not opened.vision:
         return []
     found = _candidates(conversation)

@@ -1,4 +1,4 @@
-"""In plan mode it only reads, until a person approves its plan."""
+"""Plan mode: the agent only reads, until a person approves its plan."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _is_in_plan_mode(tool: ToolSpec) -> bool:
 
 
 def _only_reads(tool: ToolSpec) -> bool:
-    # That tools of MCP servers only read is their own word.
+    # Only the MCP servers themselves claim that their tools only read.
     return tool.read_only and not tool.dangerous and not tool.name.startswith(FOREIGN_PREFIX)
 
 

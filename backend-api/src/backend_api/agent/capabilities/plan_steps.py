@@ -1,4 +1,4 @@
-"""Where its conversation goes on from a summary, its plan stands in that as it was recorded."""
+"""A summary of the conversation is followed by the agent's plan, as it was recorded."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from backend_api.agent.conversation import Conversation
 from backend_api.agent.shortening import shorten
 
 KEPT_PLAN_CHARACTERS = 8_000
-"""Of a longer plan its head and tail stand beside a summary."""
+"""The longest plan beside a summary; a longer one is cut in the middle."""
 _APPROVED = "The plan that the person approved, as it was recorded:\n\n{plan}"
 _STEPS = "The steps as they were told last:\n{steps}"
 

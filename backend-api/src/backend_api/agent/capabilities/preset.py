@@ -1,4 +1,4 @@
-"""It works as its preset says, with the tools that this leaves it."""
+"""The preset's prompt, and the limit to its tools."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _offered_tools(setup: Setup, tools: Sequence[ToolSpec]) -> Sequence[ToolSpec
 
 
 def _has(setup: Setup, tool: ToolSpec) -> bool:
-    # The way out of plan mode is the person's, who chose that mode, and what leads to tools is none of them.
+    # A preset can't block the way out of the plan mode that the person chose, nor the way to the other tools.
     return tool.name == EXIT_TOOL or tool.name in PAIR or setup.preset.has(tool.name)
 
 

@@ -1,4 +1,4 @@
-"""It is told when it makes the same calls again and again to the same effect, and ended when it goes on with them."""
+"""A note warns an agent that repeats the same calls with the same results; if it goes on, it is ended."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ REASON = "The agent made the same calls again and again, also after it was told 
 
 
 def _repeated(setup: Setup, conversation: Conversation) -> Sequence[CallMade]:
-    """The calls that were made three times in a row with equal results, empty where there are none. A tool that waits
-    for something is called again on purpose, and what a person is asked they answer."""
+    """The calls that were made three times in a row with equal results, empty if there are none. A tool that waits for
+    something is called again on purpose, and questions to a person don't count either."""
     if len(conversation.last_calls) < TIMES:
         return ()
     waiting = {tool.name for tool in setup.tools if tool.waits or tool.asks_person}
@@ -30,7 +30,7 @@ def _repeated(setup: Setup, conversation: Conversation) -> Sequence[CallMade]:
 
 
 def _note(cycle: Sequence[CallMade]) -> ContextNote:
-    """The same wherever in the cycle it is."""
+    """The note, the same wherever in the cycle the agent is."""
     names = [call.told for call in cycle]
     told = ", then ".join(min([*names[at:], *names[:at]] for at in range(len(names))))
     text = (

@@ -1,4 +1,4 @@
-"""What sandbox it has."""
+"""The prompt's section on the agent's sandbox."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ name files so that they can be guessed.
 sandbox is rebuilt."""
 
 TARGET = "target"
-"""The capability that loads it, where there is one."""
+"""The name of the capability that loads another computer, if there is one."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExecutionTarget:
-    """What is told of a computer that is no sandbox of ours."""
+    """The prompt's section on a computer that is no sandbox of this deployment."""
 
     text: str
 

@@ -1,4 +1,4 @@
-"""Who a sub-agent works for, who reads what it says, and how one of its kind works."""
+"""The prompt's sections for a sub-agent: its part, and the prompt of its kind."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Your part
 - You work on one task for another agent that shares your computer. It reads only your last answer, and the person \
 reads neither you nor your files unless it says so: put into that answer all that was asked for, and nothing else.
 - You know nothing of the conversation but the task. You can ask nobody: decide what is open, and say how."""
-"""Stands in the prompt of every sub-agent, and of nobody else."""
+"""This text stands in the prompt of every sub-agent, and in no other."""
 _NO_DECISION = """\
 What follows is how an agent of your kind works. It approves nothing, and no tool is yours by it."""
 

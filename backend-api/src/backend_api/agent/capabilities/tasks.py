@@ -1,5 +1,5 @@
-"""Where its conversation goes on from a summary, the session's tasks stand in that as they were recorded. What the
-person changed in them it reads before its next answer."""
+"""A summary of the conversation is followed by the session's tasks, as they were recorded. The model reads a person's
+changes of them before its next answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who an agent is in its team, how it works with the others, and what it may not do before its plan is reviewed."""
+"""The prompt's section on the agent's part in its team; before its plan is reviewed a teammate may only read."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from backend_api.agent.model import NoteTurn, UserTurn
 from backend_api.agent.team import LEAD, listed
 
 SPAWN = "spawn_teammate"
-"""A preset, or a rule of the session, may leave it out."""
+"""The tool may be missing, if a preset or a rule of the session excludes it."""
 _LEAD = """\
 Your team
 - You may begin teammates with spawn_teammate, for work of several parts that go on at once for a while and have to be \
@@ -68,7 +68,7 @@ def _judge(setup: Setup, call: ProposedCall) -> Verdict:
 
 
 async def _brake(setup: Setup, conversation: Conversation) -> Ending | None:
-    """It is done for now where it has left, or waits for a review and was told nothing else."""
+    """A teammate is done for now once it has left, or if it waits for a review and has no new message."""
     member = setup.membership
     if member is None or member.is_lead:
         return None

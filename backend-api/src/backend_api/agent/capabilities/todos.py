@@ -1,4 +1,4 @@
-"""Where its conversation goes on from a summary, what it has to do stands in that as it was recorded."""
+"""A summary of the conversation is followed by the agent's to-do list, as it was recorded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""It is told a part of its tools, and of the others by families: those are loaded when it asks, or a message names
+"""The prompt defines a part of the tools; the others are listed by families, loaded on request or when a message names
 one."""
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from backend_api.agent.model import UserTurn
 from backend_api.agent.tool_families import LOAD_TOOL, USE_TOOL
 
 MAX_NAMED = 3
-"""Families that one message loads by naming them."""
+"""The most families that one message loads by naming them."""
 _MOST_LOOKED_AT = 4_000
-"""Characters of a message."""
+"""The most characters of a message that are searched for names."""
 _TEXT = f"""\
 More tools
 - You have further tools, in the families below. {LOAD_TOOL} answers what those of a family are and take; {USE_TOOL} \

@@ -1,4 +1,5 @@
-"""It takes so many turns in a run: it is told in the last of them to finish, and says at last how far it came."""
+"""A run has a limit of turns: a note in the last ones tells the agent to finish, and the final answer says how far it
+came."""
 
 from __future__ import annotations
 
@@ -10,13 +11,13 @@ from backend_api.agent.ending import Ending
 from backend_api.agent.events import ContextNote, Notice
 
 TOLD_IN_LAST = 3
-"""Turns."""
+"""The number of last turns that have the note."""
 REASON = "max_turns"
 
 
 def _turns_left(setup: Setup, conversation: Conversation) -> int | None:
-    """Turns that the agent may still take. They are counted of all the run's agents together, and the last one is the
-    main agent's, so that it can read what the others found."""
+    """Turns that the agent may still take. All agents of the run are counted together, and the last turn is the main
+    agent's, so that it can read what the others found."""
     turns = setup.options.max_turns
     if turns is None:
         return None

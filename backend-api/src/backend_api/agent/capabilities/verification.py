@@ -1,4 +1,4 @@
-"""It checks its work before it says that it is done, where it can think."""
+"""The prompt's section on checking the work before reporting it done, for agents with the `think` tool."""
 
 from __future__ import annotations
 

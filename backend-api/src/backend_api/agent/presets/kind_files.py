@@ -1,4 +1,4 @@
-"""Kinds of sub-agents as files of a deployment, in the form that presets have."""
+"""Kinds of sub-agents as files of a deployment, in the same format as presets."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ class _KindHead(Head):
 
 
 def read_kinds(folder: Path) -> list[SubagentKind]:
-    """Those of a folder, by name. Raises `PromptFileError`."""
+    """The kinds of a folder, by name. Raises `PromptFileError`."""
     paths = prompt_files(folder, MAX_KINDS, "agents")
     return [parse_kind(path.stem, prompt_file_content(path), str(path)) for path in paths]
 
 
 def parse_kind(name: str, content: bytes, where: str) -> SubagentKind:
-    """`where` names the file in what is said of a fault. Raises `PromptFileError`."""
+    """Parse a kind; `where` names the file in error messages. Raises `PromptFileError`."""
     head, prompt = parse_prompt_file(name, content, where, _KindHead)
     if not NAME.fullmatch(name):
         raise PromptFileError(f"{where}: its name has more than 40 characters")

@@ -1,6 +1,6 @@
-"""Presets as files: one Markdown text each, which is what the agent is told, below what stands between two lines of
-`+++` in TOML. Those of the product are beside this file, in `product`; a deployment's folder adds others, or has its
-own of the same name."""
+"""Presets as files: one Markdown text each, which is the prompt, below a TOML head between two lines of `+++`. The
+product's own are beside this file, in `product`; a deployment's folder adds others, or replaces one by the same
+name."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from backend_api.agent.presets.prompt_files import (
 
 MAX_FILES = 100
 PRODUCT = ("general", "coding", "research", "writing", "chat")
-"""In the order in which they are offered."""
+"""The product's presets, in display order."""
 
 
 class _Suggestion(Head):
@@ -42,7 +42,7 @@ class _Text(Head):
 
 
 class _Options(Head):
-    """As a session's; `model` stands beside them."""
+    """The same options as a session's; `model` stands beside them."""
 
     max_turns: Annotated[int, Field(ge=1, le=500, strict=True)] | None = None
     enable_thinking: Annotated[bool, Field(strict=True)] | None = None
@@ -64,7 +64,7 @@ class _Head(_Text):
 
 
 def read_presets(folder: Path | None = None) -> list[Preset]:
-    """Those of the product, then those that the folder adds, by name. Raises `PromptFileError`."""
+    """The product's presets, then those that the folder adds, by name. Raises `PromptFileError`."""
     product = files("backend_api.agent.presets").joinpath("product")
     found = {name: parse_preset(name, product.joinpath(f"{name}.md").read_bytes(), f"{name}.md") for name in PRODUCT}
     for path in prompt_files(folder, MAX_FILES, "presets") if folder is not None else ():
@@ -73,7 +73,7 @@ def read_presets(folder: Path | None = None) -> list[Preset]:
 
 
 def parse_preset(preset_id: str, content: bytes, where: str) -> Preset:
-    """`where` names the file in what is said of a fault. Raises `PromptFileError`."""
+    """Parse a preset; `where` names the file in error messages. Raises `PromptFileError`."""
     head, prompt = parse_prompt_file(preset_id, content, where, _Head)
     return Preset(
         id=preset_id,

@@ -1,4 +1,4 @@
-"""Files of Markdown below what stands between two lines of `+++` in TOML."""
+"""Markdown files with a TOML head between two lines of `+++`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class PromptFileError(ValueError):
 
 
 class Head(BaseModel):
-    """What stands between the lines: an unknown field is refused by name."""
+    """The TOML head: an unknown field is refused by name."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -38,7 +38,7 @@ H = TypeVar("H", bound=Head)
 
 
 def parse_prompt_file(file_id: str, content: bytes, where: str, head: type[H]) -> tuple[H, str]:
-    """Its head, and what is told. `where` names the file in what is said of a fault. Raises `PromptFileError`."""
+    """The head and the prompt of a file. `where` names the file in error messages. Raises `PromptFileError`."""
     if not _ID.fullmatch(file_id):
         raise PromptFileError(f"{where}: its name has other characters than a-z, 0-9, - and _, or more than 64")
     if len(content) > MAX_BYTES:
@@ -61,12 +61,13 @@ def _head(text: str, where: str, head: type[H]) -> H:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         raise PromptFileError(f"{where}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
-    except (ValueError, RecursionError) as error:  # of a number with thousands of digits, too
+    except (ValueError, RecursionError) as error:  # ValueError also for a number with thousands of digits
         raise PromptFileError(f"{where}: what stands between the lines of +++ is no TOML: {error}") from error
 
 
 def prompt_files(folder: Path, most: int, what: str) -> Sequence[Path]:
-    """By name; `what` says of what there may be so many at `most`. Raises `PromptFileError`."""
+    """The Markdown files of a folder, by name, at most `most`; `what` names them in the error. Raises
+    `PromptFileError`."""
     try:
         found = sorted(path for path in folder.iterdir() if path.suffix == ".md" and not path.name.startswith("."))
     except OSError as error:
@@ -77,7 +78,7 @@ def prompt_files(folder: Path, most: int, what: str) -> Sequence[Path]:
 
 
 def prompt_file_content(path: Path) -> bytes:
-    """At most a byte more than a file may have. Raises `PromptFileError`."""
+    """The content, at most a byte more than a file may have. Raises `PromptFileError`."""
     if not path.is_file():
         raise PromptFileError(f"{path}: it is no file")
     try:

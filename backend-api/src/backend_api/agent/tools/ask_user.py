@@ -45,7 +45,7 @@ class AskUserArguments(Arguments):
 
 
 def ask_user(*, expires_s: float = EXPIRES_S) -> Tool:
-    """Unanswered after `expires_s` seconds, the run goes on without an answer."""
+    """The tool; if there is no answer after `expires_s` seconds, the run goes on without one."""
 
     async def run_call(call: ToolCall, arguments: AskUserArguments) -> Waits:
         questions = [
@@ -59,7 +59,7 @@ def ask_user(*, expires_s: float = EXPIRES_S) -> Tool:
             for number, asked in enumerate(arguments.questions, 1)
         ]
         asked = Questions(call_id=call.call_id, questions=questions)
-        # The id is the one that the page answers by.
+        # The page sends its answer with this id.
         return Waits([Wait(id=f"question_{call.call_id}", subject=asked, expires_s=expires_s)])
 
     return local_tool(

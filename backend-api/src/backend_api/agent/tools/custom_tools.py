@@ -19,16 +19,16 @@ from backend_api.agent.tool_rules import FOREIGN_PREFIX
 from backend_api.agent.tools.local import local_tool
 
 ENTRY_POINTS = "backend_api.tools"
-"""The group. An entry point is a `Tool` or a list of them."""
+"""The group of entry points. An entry point is a `Tool` or a list of them."""
 EXPORTED = "TOOLS"
 """The name of the list in a file."""
 MAX_TOOLS = 100
-"""Each is offered to the model at every opening."""
+"""The most tools, as each is offered to the model at every opening."""
 _NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_-]{0,63}")
-"""What all providers take."""
+"""A name that all providers accept."""
 
 custom_tool = partial(local_tool, effect="writes")
-"""Waits for an approval where the session wants one, and is no part of plan mode, unless its author says `reads`."""
+"""A custom tool needs an approval if the session wants one, and is not in plan mode, unless its author sets `reads`."""
 
 
 class ToolFileError(ValueError):
@@ -36,8 +36,8 @@ class ToolFileError(ValueError):
 
 
 def read_custom_tools(folder: Path | None, taken: Iterable[str]) -> list[Tool]:
-    """Those of the folder by the names of its files, then those of installed packages. Their code runs in this process,
-    as part of the deployment. `taken` are the names of the product's own tools. Raises `ToolFileError`."""
+    """The tools of the folder by the names of its files, then those of installed packages. Their code runs in this
+    process, as part of the deployment. `taken` are the names of the product's own tools. Raises `ToolFileError`."""
     where_of = dict.fromkeys(taken, "the product")
     found: list[Tool] = []
     for where, exported in _find_exports(folder):
@@ -53,10 +53,10 @@ def read_custom_tools(folder: Path | None, taken: Iterable[str]) -> list[Tool]:
 
 
 def _checked(tool: Tool) -> Callable[[ToolCall], Awaitable[Done | Waits]]:
-    """What is no result is a fault of the tool, which the model is told of, and none of the run."""
+    """Wrap a tool: a return value that is no result is the tool's fault, reported to the model, and the run goes on."""
 
     async def run_call(call: ToolCall) -> Done | Waits:
-        # Nobody may have asked a type checker.
+        # The author may not use a type checker.
         outcome: Any = await tool.run_call(call)
         if not isinstance(outcome, Waits | Done) or not isinstance(getattr(outcome, "output", ""), str):
             raise TypeError(f"{tool.spec.name} has to answer Done(success=..., output=<a text>), not {outcome!r:.200}")
@@ -91,7 +91,7 @@ def _tools(exported: object, where: str) -> Sequence[Tool]:
 
 
 def _tool_files(folder: Path) -> list[Path]:
-    """Files and packages; what begins with `_` or `.` is for them to import or for nobody."""
+    """Files and packages; names that begin with `_` or `.` are skipped, and may be imported by the others."""
     try:
         entries = sorted(path for path in folder.iterdir() if path.name[0] not in "_.")
     except OSError as error:
@@ -108,7 +108,7 @@ def _loaded(path: Path) -> ModuleType:
     if spec is None or spec.loader is None:
         raise ToolFileError(f"{path}: it is no Python file")
     module = module_from_spec(spec)
-    # Dataclasses, models and relative imports look their module up.
+    # Dataclasses, models and relative imports look up their module.
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)

@@ -37,9 +37,9 @@ def _checked_words(text: str) -> str:
 
 A = TypeVar("A", bound=Arguments)
 Words = Annotated[str, AfterValidator(_checked_words)]
-"""There is something to be seen in it, or it is empty where it may be."""
+"""A text with something visible in it, or empty if that is allowed."""
 Line = Annotated[str, StringConstraints(strip_whitespace=True, pattern=r"^[^\r\n]*$"), AfterValidator(_checked_words)]
-"""As `Words`, without a break in it."""
+"""The same as `Words`, on a single line."""
 
 
 def local_tool(
@@ -86,7 +86,7 @@ def local_tool(
 
 @lru_cache(maxsize=512)
 def _spec(*, arguments: type[Arguments], **options: Any) -> ToolSpec:
-    """Made once: a tool that knows its agent is made anew for each run."""
+    """Cached, as a tool that depends on its agent is made anew for each run."""
     return ToolSpec(parameters=_parameters(arguments), **options)
 
 
@@ -102,13 +102,13 @@ class LocalTools:
         self._tools = tools
 
     async def tools(self, setup: Setup) -> Sequence[Tool]:
-        """Nothing of the setup matters."""
+        """The same tools for every setup."""
         return self._tools
 
 
 class MainAgentTools(LocalTools):
-    """`ToolSource` of tools that only the agent has that the person talks to."""
+    """`ToolSource` of tools that only the main agent has, which the person talks to."""
 
     async def tools(self, setup: Setup) -> Sequence[Tool]:
-        """None for sub-agents."""
+        """No tools for sub-agents."""
         return await super().tools(setup) if setup.kind == "main" else []

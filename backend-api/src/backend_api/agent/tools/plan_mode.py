@@ -15,7 +15,7 @@ EXPIRES_S = 7 * 86_400.0
 
 
 class EnterArguments(Arguments):
-    """None."""
+    """No arguments."""
 
 
 class ExitArguments(Arguments):
@@ -33,7 +33,7 @@ async def _enter_plan_mode(call: ToolCall, arguments: EnterArguments) -> Done:
 
 
 def plan_mode_tools(*, expires_s: float = EXPIRES_S) -> list[Tool]:
-    """For the agent that the person talks to. A plan undecided after `expires_s` seconds is rejected."""
+    """The tools of the main agent. A plan undecided after `expires_s` seconds is rejected."""
 
     async def propose(call: ToolCall, arguments: ExitArguments) -> Waits:
         plan = Plan(call_id=call.call_id, plan=arguments.plan)

@@ -14,7 +14,7 @@ from backend_api.agent.tools.local import Arguments, Words, local_tool
 
 WITHIN_S = 1_800.0
 MAX_KINDS_CHARACTERS = 1_500
-"""Of what is told of the kinds there are, beside their names."""
+"""The most characters for descriptions of kinds, beside their names."""
 _DESCRIPTION = """\
 Give a part of the work to another agent, which knows nothing of this conversation; its last answer is the result. \
 Good for a search that reads much and finds little, and for parts that don't depend on each other: several in one \
@@ -23,7 +23,7 @@ Which agent (`agent_type`): {kinds}."""
 
 
 class TaskArguments(Arguments):
-    # The second names are those of calls that were recorded before; such a one may still be open.
+    # The second names are those of earlier versions, of which a recorded call may still be open.
     description: str = Field(
         validation_alias=AliasChoices("description", "title"),
         min_length=1,
@@ -36,7 +36,7 @@ class TaskArguments(Arguments):
         max_length=20_000,
         description="What to do and to answer, with all it needs to know.",
     )
-    # One that is gone by now is told as a result, which names those there are.
+    # An unknown kind is reported in the result, which lists the existing ones.
     agent_type: str = Field(
         default="general",
         validation_alias=AliasChoices("agent_type", "kind"),
@@ -46,16 +46,16 @@ class TaskArguments(Arguments):
 
 
 class TaskTool:
-    """`ToolSource` of `task`, which only the main agent has: sub-agents give nothing on."""
+    """`ToolSource` of `task`, which only the main agent has: sub-agents can't delegate."""
 
     async def tools(self, setup: Setup) -> Sequence[Tool]:
-        """One, or none."""
+        """The tool, for the main agent alone."""
         return [task_tool(tuple(setup.kinds))] if setup.kind == MAIN else []
 
 
 @lru_cache(maxsize=64)
 def task_tool(kinds: tuple[SubagentKind, ...] = BUILT_IN) -> Tool:
-    """The tool, for an agent that gives work on to agents of these kinds."""
+    """The tool, for an agent that delegates to agents of these kinds."""
 
     async def run_call(call: ToolCall, arguments: TaskArguments) -> Done | Waits:
         if call.delegate is None:
@@ -64,8 +64,8 @@ def task_tool(kinds: tuple[SubagentKind, ...] = BUILT_IN) -> Tool:
             call, Assignment(kind=arguments.agent_type, task=arguments.prompt, within_s=WITHIN_S)
         )
 
-    # The call itself changes nothing: what the agent calls is judged and put in order call by call. A worker that
-    # takes the run over calls it again, and the agent goes on where it was.
+    # The call itself changes nothing: the sub-agent's own calls are judged and ordered one by one. A worker that
+    # takes the run over calls the tool again, and the sub-agent continues where it was.
     return local_tool(
         name="task",
         description=_DESCRIPTION.format(kinds=_describe_kinds(kinds)),
@@ -78,7 +78,7 @@ def task_tool(kinds: tuple[SubagentKind, ...] = BUILT_IN) -> Tool:
 
 
 def _describe_kinds(kinds: Sequence[SubagentKind]) -> str:
-    # A sentence of each is enough: how it works is told to the agent itself. Of many the names alone say what they are.
+    # A sentence for each is enough, as its prompt is for the sub-agent itself. Beyond the limit there are only names.
     told, left = list[str](), MAX_KINDS_CHARACTERS
     for kind in kinds:
         what = f" {kind.description.rstrip('.')}"

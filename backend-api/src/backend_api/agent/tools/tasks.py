@@ -34,7 +34,7 @@ MAX_ENTRIES = 20
 MAX_VALUE_CHARACTERS = 500
 
 Mirror = Callable[[str, str, TaskBoard], Awaitable[None]]
-"""Writes the tasks into the workspace of a session of a user, as far as that can be done."""
+"""Writes the tasks into the workspace of a user's session, as far as possible."""
 TaskId = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=20)]
 Value = (
     Annotated[str, StringConstraints(max_length=MAX_VALUE_CHARACTERS)]
@@ -46,7 +46,7 @@ Value = (
 
 
 async def no_mirror(session_id: str, user_id: str, board: TaskBoard) -> None:
-    """Nowhere."""
+    """Write nothing."""
     del session_id, user_id, board
 
 
@@ -104,7 +104,8 @@ class ListArguments(Arguments):
 
 
 def task_tools(mirror: Mirror = no_mirror) -> list[Tool]:
-    """All agents of a session have the same tasks. Each change is stored as the whole, with the call's result."""
+    """The tools of the tasks that all agents of a session share. Each change stores the whole list with the call's
+    result."""
 
     async def changed(
         call: ToolCall, change: Callable[[TasksUpdated], TasksUpdated], describe: Callable[[TasksUpdated], str]
@@ -208,7 +209,7 @@ def task_tools(mirror: Mirror = no_mirror) -> list[Tool]:
 
 
 def _describe_unblocked(update: TasksUpdated, task_id: str) -> str:
-    """What may begin where this one is completed; until then it blocks all of them."""
+    """The tasks that completing this one unblocks."""
     after = task_of(update.tasks, task_id).blocks
     free = [task.id for task in update.tasks if task.id in after and not open_blockers(update.tasks, task)]
     return f"No longer blocked: {', '.join(free)}." if free else ""

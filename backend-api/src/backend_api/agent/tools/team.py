@@ -1,4 +1,4 @@
-"""The tools of a team: `spawn_teammate` and the others of its lead, and those that a teammate has."""
+"""The tools of a team: `spawn_teammate` and the others of its lead, and those of a teammate."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from backend_api.agent.tools.local import Arguments, Line, Words, local_tool
 
 SHOWN_MESSAGES = 20
 NOBODY = Membership(name=LEAD, role="", team=Team)
-"""For what is told of the tools where there is no team."""
+"""The membership for tool definitions outside of a team."""
 Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=64)]
 Content = Annotated[Words, StringConstraints(min_length=1, max_length=MAX_CONTENT_CHARACTERS)]
 RequestId = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=64)]
@@ -43,7 +43,7 @@ RequestId = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1
 
 _note = partial(local_tool, effect="notes")
 _look = partial(local_tool, waits=True)
-"""Those may be called until something has come, which is no repetition."""
+"""Makes tools that may be called until something has come, without counting as a repetition."""
 
 
 class SpawnArguments(Arguments):
@@ -97,13 +97,13 @@ class AnswerArguments(Arguments):
 
 
 class TeamTools:
-    """`ToolSource` of these, each for who it is for; none where there is no team."""
+    """`ToolSource` of the team's tools, by the agent's part; none without a team."""
 
     def __init__(self, max_teammates: int = MAX_TEAMMATES) -> None:
         self._most = max_teammates
 
     async def tools(self, setup: Setup) -> Sequence[Tool]:
-        """Those of the lead, or of a teammate."""
+        """The tools of the lead, or of a teammate."""
         member = setup.membership
         if member is None:
             return []
@@ -111,7 +111,7 @@ class TeamTools:
 
 
 def lead_tools(member: Membership, most: int = MAX_TEAMMATES) -> list[Tool]:
-    """What is told is stored with the call's result, and read from the log alone."""
+    """The tools of the lead. Messages are stored with the call's result, and read from the log alone."""
 
     async def spawn(call: ToolCall, arguments: SpawnArguments) -> Done:
         return _apply(
@@ -200,7 +200,7 @@ def lead_tools(member: Membership, most: int = MAX_TEAMMATES) -> list[Tool]:
 
 
 def teammate_tools(member: Membership) -> list[Tool]:
-    """As those of the lead."""
+    """The tools of a teammate, which work like the lead's."""
 
     async def submit(call: ToolCall, arguments: PlanArguments) -> Done:
         return _request(
@@ -244,13 +244,13 @@ def teammate_tools(member: Membership) -> list[Tool]:
 
 
 def team_tools() -> list[Tool]:
-    """All there are, each once."""
+    """All tools of a team, each once."""
     tools = {tool.spec.name: tool for tool in (*lead_tools(NOBODY), *teammate_tools(NOBODY))}
     return list(tools.values())
 
 
 def _messages(member: Membership) -> list[Tool]:
-    """What everybody in a team has."""
+    """The tools that every member has."""
 
     async def send(call: ToolCall, arguments: SendArguments) -> Done:
         return _apply(

@@ -1,4 +1,4 @@
-"""`todo_write`, `todo_add`, `todo_complete` and `todo_list`: an agent's own working list, which the person sees too."""
+"""`todo_write`, `todo_add`, `todo_complete` and `todo_list`: an agent's own to-do list, which the person sees too."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from backend_api.agent.tools.local import Arguments, Line, local_tool
 DEADLINE_MS = 5_000
 
 
-# A docstring of these would be told to the model.
+# A docstring of these classes would be sent to the model.
 class _Todo(Arguments):
     content: Line = Field(min_length=1, max_length=MAX_TODO_CHARACTERS, description="What is to be done, in one line.")
     status: TodoStatus = Field(default="pending", description="How far it is. At most one is in_progress.")
@@ -57,8 +57,8 @@ class ListArguments(Arguments):
 
 
 def todo_tools() -> list[Tool]:
-    """Each agent, also a sub-agent, has a list of its own. Each change is stored as the whole list, with the call's
-    result, so that one that was cut has changed nothing."""
+    """The tools of the to-do list. Each agent, also a sub-agent, has a list of its own. Each change is stored as the
+    whole list, with the call's result, so that a call that was cut has changed nothing."""
 
     async def write(call: ToolCall, arguments: WriteArguments) -> Done:
         return _apply(lambda: [todo.as_todo() for todo in arguments.todos])
@@ -113,7 +113,7 @@ def todo_tools() -> list[Tool]:
 
 
 def _apply(change: Callable[[], Sequence[Todo]], describe: Callable[[Sequence[Todo]], str] = lambda _: "") -> Done:
-    """The list as changed, or why it stays as it is."""
+    """The list after the change, or the reason why it was refused."""
     try:
         todos = checked(change())
     except TodosRefusedError as refused:

@@ -1,6 +1,6 @@
-"""What a model is told of a tool's arguments: their names, kinds and meaning, without what only their check needs.
+"""The schema of a tool's arguments for the model: their names, types and meaning, without what only the check needs.
 
-The tool checks all of it, and says what does not fit: a bound that hardly any call meets is not told before.
+The tool checks everything, and reports what does not fit: a bound that hardly any call meets is left out.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from typing import Any, cast
 _LEFT_OUT = frozenset({"title", "pattern", "minLength", "additionalProperties"})
 _BOUNDS = frozenset({"maxLength", "maximum", "minimum", "minItems"})
 _LEAST_TOLD, _MOST_TOLD = 1, 1_000
-"""Bounds beyond these are not told."""
+"""Bounds outside of this range are left out."""
 _REFERENCE = "#/$defs/"
 
 Schema = Mapping[str, Any]
 
 
 def told_schema(schema: Schema) -> dict[str, Any]:
-    """Of the JSON Schema of an object, one of our own. What may be left out is not told to be null as well, and parts
-    that are defined elsewhere stand in their places."""
+    """The model's form of the JSON Schema of one of our own objects. An optional field loses its null, and references
+    are replaced by what they refer to."""
     told = _slim(schema, cast("Schema", schema.get("$defs", {})))
     required: dict[str, Any] = {"required": told["required"]} if told.get("required") else {}
     return {"type": "object", "properties": told.get("properties", {}), **required}
@@ -44,10 +44,10 @@ def _slim(schema: Schema, definitions: Schema) -> dict[str, Any]:
 
 
 def _resolved(schema: Schema, definitions: Schema) -> Schema:
-    """With what it refers to, and without the null that stands for what is left out."""
+    """The schema with its reference resolved, and without the null of an optional field."""
     if isinstance(reference := schema.get("$ref"), str):
         named = cast("Schema", definitions[reference.removeprefix(_REFERENCE)])
-        # What a class says of itself is told where it is used, and there in the words of that place.
+        # The description of a class is dropped: the field that uses it has its own.
         own = {name: value for name, value in named.items() if name != "description"}
         return {**_resolved(own, definitions), **{name: value for name, value in schema.items() if name != "$ref"}}
     options = cast("list[Schema]", schema.get("anyOf", ()))

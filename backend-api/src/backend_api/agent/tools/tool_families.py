@@ -1,4 +1,4 @@
-"""`load_tools` and `use_tool`: the way to the tools that an agent is not told from the start."""
+"""`load_tools` and `use_tool`: the way to the tools that are not in an agent's prompt."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ async def _load(call: ToolCall, arguments: LoadArguments) -> Done:
 
 
 async def _use(call: ToolCall, arguments: UseArguments) -> Done:
-    # A call of it is made that of the tool it names before it is recorded.
+    # A call of it is turned into one of the named tool before it is recorded.
     del call
     return Done(success=False, output=f"Nothing was run: {arguments.name} can't be called so.")
 

@@ -1,4 +1,4 @@
-"""Write or delete a kind of sub-agent of one's own."""
+"""Write or delete one's own kind of sub-agent."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from backend_api.settings.application.effective_settings import OpenEffectiveSet
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeKind:
-    """It acts from the next run on, in every process; what is deleted begins no more in a run at work either. An agent
-    at work goes on as it began.
+    """A change holds from the next run on, in every process; a deleted kind can't begin in a current run either. An
+    agent at work keeps its definition.
 
     Raises `InvalidError` for a field, `KindNameTakenError`, `TooManyKindsError`, `KindNotFoundError`, `LimitError`,
     `StoreUnavailableError`.
@@ -55,7 +55,7 @@ class ChangeKind:
         return kind
 
     async def delete(self, user_id: UserId, name: str) -> None:
-        """Only of the user's own."""
+        """Delete the kind, if it is the user's own."""
         await self._count(user_id)
         if not await self.own.delete(user_id, name):
             raise KindNotFoundError("You have no agent of this name.")

@@ -1,4 +1,4 @@
-"""The kinds that sub-agents of a user may be of."""
+"""The kinds that a user's sub-agents may have."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from backend_api.kit.ids import UserId
 
 @dataclass(frozen=True, slots=True)
 class KindsOfUsers:
-    """Those of everybody, `shared`, and those that the user wrote. Of one name that both have the shared one counts."""
+    """The kinds that all users have (`shared`), and the user's own. If both have a name, the shared one counts."""
 
     shared: Sequence[SubagentKind] = BUILT_IN
     own: OwnKinds | None = None
 
     async def __call__(self, user_id: UserId) -> list[SubagentKind]:
-        """In the order in which they are offered. Raises `StoreUnavailableError`."""
+        """The user's kinds in display order. Raises `StoreUnavailableError`."""
         own = await self.own.of(user_id) if self.own is not None else ()
         return [*self.shared, *(kind for kind in own if find_kind(self.shared, kind.name) is None)]

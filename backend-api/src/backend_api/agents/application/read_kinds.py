@@ -1,4 +1,4 @@
-"""All kinds of sub-agents of a user, with whose they are."""
+"""Read all kinds of sub-agents of a user, with their sources."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Source = Literal["product", "deployment", "user"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownKind:
-    """`is_hidden`: the deployment has one of this name since, which is asked instead."""
+    """A kind to display. `is_hidden`: the deployment has one of this name since, which is used in its place."""
 
     kind: SubagentKind
     source: Source
@@ -28,7 +28,7 @@ class ReadKinds:
     kinds: KindsOfUsers
 
     async def __call__(self, user_id: UserId) -> list[ShownKind]:
-        """Those of the product, of the deployment and of the user."""
+        """The kinds of the product, the deployment and the user."""
         shared, store = self.kinds.shared, self.kinds.own
         own = await store.of(user_id) if store is not None else ()
         return [
@@ -37,5 +37,5 @@ class ReadKinds:
         ]
 
     def shown(self, kind: SubagentKind) -> ShownKind:
-        """One that its user wrote."""
+        """The display form of a user's own kind."""
         return ShownKind(kind=kind, source="user", is_hidden=find_kind(self.kinds.shared, kind.name) is not None)

@@ -1,4 +1,4 @@
-"""Every stored field of kinds of sub-agents of users, and the indexes."""
+"""The stored fields of users' kinds of sub-agents, and the indexes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kinds of sub-agents of users in MongoDB: a document a user, so that their number is bounded in one write."""
+"""Users' kinds of sub-agents in MongoDB: one document for each user, so that one write bounds their number."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from backend_api.settings.mongo.user_settings import notify_of_settings
 
 
 class MongoSubagentKinds:
-    """`OwnKinds` on the collection subagent_kinds. Whoever has one has settings: a run of somebody who has none looks
-    for neither."""
+    """`OwnKinds` on the collection subagent_kinds. A user with kinds is marked as having settings: a run of a user
+    without the mark reads neither."""
 
     async def of(self, user_id: UserId) -> Sequence[SubagentKind]:
         async with store_errors():

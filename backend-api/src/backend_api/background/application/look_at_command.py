@@ -35,16 +35,16 @@ LOST = Done(
     display={"background": "unknown"},
 )
 ANSWERS_WITHIN_S = 4.0
-"""Beside what it is asked to wait."""
+"""The time a sandbox has to answer, beyond the wait that is requested."""
 OVERDUE_S = 24 * 3600.0
-"""So long after its time-out one counts as lost whose sandbox does not tell of its end, or can't be asked. Its manager
-may be away for hours; a sandbox that is known to be gone is no such case."""
+"""The time after its time-out when a command counts as lost if its sandbox does not report its end, or can't be
+reached: its manager may be away for hours. A sandbox that is known to be gone needs no such time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PollCommand:
-    """Asks the sandbox it was started in, and no other one. Raises `UnavailableError` or `TimeoutError` where that
-    can't be asked."""
+    """Polls the sandbox in which the command was started, and no other. Raises `UnavailableError` or `TimeoutError` if
+    it can't be reached."""
 
     commands: BackgroundCommands
     sandboxes: Sandboxes
@@ -54,8 +54,8 @@ class PollCommand:
     clock: Callable[[], datetime]
 
     async def __call__(self, command: BackgroundCommand, *, wait_s: float = 0.0) -> Done | None:
-        """What it wrote so far, after at most `wait_s` seconds. It is ended first where somebody wants that. None while
-        its sandbox is paused: nothing runs there, and a look would wake it."""
+        """The output so far, after at most `wait_s` seconds. A command that should stop is ended first. None while its
+        sandbox is paused: nothing runs there, and a request would wake it."""
         try:
             async with asyncio.timeout(wait_s + ANSWERS_WITHIN_S):
                 outcome = await self._ask(command, wait_s)
@@ -89,14 +89,14 @@ class PollCommand:
     async def settle(
         self, command: BackgroundCommand, outcome: Done, state: BackgroundEnd, *, read_by: str | None = None
     ) -> bool:
-        """Tell how it ended, once. The model is woken for it, but by what the person stopped or a call has read. False
-        where somebody else did so before."""
+        """Record the end, once. It wakes the model, unless the person stopped the command or a call has returned its
+        end. False if its end was recorded before."""
         told = finished_of(command, outcome, state, self.clock(), read_by)
         events = await self.commands.settle(
             command,
             told,
             wakes=state != "stopped" and read_by is None,
-            # Those that a call has read are told of with its result.
+            # If a call read the end, its result reports the changed files.
             changed=changed_by(outcome) if read_by is None else None,
         )
         if not events:
@@ -122,7 +122,7 @@ def _check_call(command: BackgroundCommand, wait_s: float) -> ToolCall:
 def finished_of(
     command: BackgroundCommand, outcome: Done, state: BackgroundEnd, now: datetime, read_by: str | None
 ) -> Recorded:
-    """What tells how it ended. What it wrote stands beside that where it is long."""
+    """The event of the end. Long output is stored beside it."""
     output, body = outcome.output, None
     if outcome.body is not None or len(output) > MAX_PREVIEW_CHARACTERS:
         body = Body(content=outcome.body or output.encode("utf-8", "replace"), media_type="text/plain")

@@ -1,4 +1,4 @@
-"""What runs and ran in the background of a session's sandbox."""
+"""Read the background commands of a session's sandbox, running and ended."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LISTED = 50
 
 @dataclass(frozen=True, slots=True)
 class ReadCommands:
-    """For the session's owner. Raises `SessionNotFoundError`."""
+    """The commands for the session's owner. Raises `SessionNotFoundError`."""
 
     sessions: SessionRepository
     commands: BackgroundCommands
@@ -27,7 +27,7 @@ class ReadCommands:
         return await self.commands.of_session(session_id, ended=LISTED)
 
     async def one(self, session_id: SessionId, user_id: UserId, background_id: str) -> tuple[BackgroundCommand, str]:
-        """With what it wrote so far. Raises `BackgroundNotFoundError`."""
+        """The command with its output so far. Raises `BackgroundNotFoundError`."""
         await self.sessions.get(session_id, user_id)
         command = await self.commands.get(session_id, background_id)
         if command.state is not None or not command.is_begun:

@@ -1,4 +1,4 @@
-"""End what runs in the background of a session's sandbox."""
+"""Stop background commands of a session's sandbox."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ WITHIN_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class StopCommands:
-    """The wish is stored first: what is not reached now, or just begins, is ended by who watches over it. Raises
-    `SessionNotFoundError`, and `BackgroundNotFoundError` for one that there is not."""
+    """The request is stored first: a command that can't be reached now, or just begins, is ended by the watcher. Raises
+    `SessionNotFoundError`, and `BackgroundNotFoundError` for an unknown command."""
 
     sessions: SessionRepository
     commands: BackgroundCommands
@@ -28,14 +28,14 @@ class StopCommands:
     within_s: float = WITHIN_S
 
     async def one(self, session_id: SessionId, user_id: UserId, background_id: str) -> BackgroundCommand:
-        """As it is then; one that has ended stays as it is."""
+        """Stop it, and return its state then; one that has ended is not changed."""
         await self.sessions.get(session_id, user_id)
         await self.commands.get(session_id, background_id)
         await self._stop(await self.commands.request_end(session_id, background_id))
         return await self.commands.get(session_id, background_id)
 
     async def all(self, session_id: SessionId, user_id: UserId) -> None:
-        """Of the session."""
+        """Stop all commands of the session."""
         await self.sessions.get(session_id, user_id)
         await self._stop(await self.commands.request_end(session_id))
 

@@ -1,4 +1,4 @@
-"""Follow what runs in the background of sandboxes until it has ended, whoever started it."""
+"""Follow background commands of sandboxes until they have ended, whichever process started them."""
 
 from __future__ import annotations
 
@@ -14,24 +14,25 @@ from backend_api.kit.errors import DomainError
 logger = logging.getLogger(__name__)
 
 AT_ONCE = 64
-"""Of one process; each holds a connection to its sandbox."""
+"""The most commands that one process polls at a time; each holds a connection to its sandbox."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchCommands:
-    """In each process with a worker. One process looks at a command at a time, for `wait_s` seconds; what it holds
-    when it is killed another one looks at once the lease is over, and at once what it held when it was ended."""
+    """A loop in each process with a worker. One process polls a command at a time, for `wait_s` seconds. If it is
+    killed, another one takes over when the lease is over; if it is ended in order, at once."""
 
     commands: BackgroundCommands
     look: PollCommand
     poll_s: float = 1.0
     wait_s: float = 4.0
     lease_s: float = 9.0
-    """Longer than a look lasts, and no longer than a run's: so late is told what ended while its watcher died."""
+    """The lease is longer than a poll and no longer than a run's: it bounds how late an end is recorded if its watcher
+    died."""
     retry_s: float = 5.0
 
     async def watch_until_cancelled(self) -> None:
-        """For ever. A command that can't be looked at is tried again, and keeps nobody else's."""
+        """Poll until cancelled. A command that can't be polled is tried again, and holds up no other."""
         looking: set[asyncio.Task[None]] = set()
         async with asyncio.TaskGroup() as group:
             while True:
@@ -54,7 +55,7 @@ class WatchCommands:
             outcome = await self.look(command, wait_s=self.wait_s)
             await self.commands.release(command.id, for_s=0 if outcome is not None else self.retry_s)
         except (DomainError, TimeoutError) as error:
-            # The lease lapses: there may be no database to say so.
+            # The lease is left to lapse, as the database may be away.
             logger.warning("a background command could not be looked at", extra={"reason": str(error), **fields})
         except asyncio.CancelledError:
             with suppress(DomainError):

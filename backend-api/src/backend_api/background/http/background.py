@@ -1,4 +1,4 @@
-"""Commands in the background of a session's sandbox: what runs and ran, what it wrote, and its end."""
+"""Routes for background commands of a session's sandbox: list them, read their output, and end them."""
 
 from __future__ import annotations
 
@@ -48,5 +48,5 @@ async def stop_background(
     caller: CurrentCaller,
     stop_commands: Annotated[StopCommands, port("stop_commands")],
 ) -> BackgroundCommandBody:
-    """End a background command with all it started; one that has ended stays as it is."""
+    """End a background command with all it started; one that has ended is not changed."""
     return BackgroundCommandBody.of(await stop_commands.one(SessionId(session_id), caller.user.id, background_id))

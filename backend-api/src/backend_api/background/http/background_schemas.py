@@ -1,4 +1,4 @@
-"""Bodies of commands in the background of a session's sandbox."""
+"""Bodies of background commands."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from backend_api.kit.http.schemas import AnswerBody, Time
 
 
 class BackgroundCommandBody(AnswerBody):
-    """`state` is running, or how it ended: by itself (ended), at its time-out (timed_out), by somebody (stopped), or
-    with its sandbox (lost). `exit_code` is null unless it ended by itself."""
+    """`state` is running, or how it ended: by itself (ended), at its time-out (timed_out), stopped by a person or the
+    agent (stopped), or lost with its sandbox (lost). `exit_code` is null unless it ended by itself."""
 
     background_id: str
     call_id: str
@@ -44,7 +44,7 @@ class BackgroundCommandsBody(AnswerBody):
 
 
 class BackgroundOutputBody(BackgroundCommandBody):
-    """With what it wrote so far; of one that has ended, at most 2,000 characters: all of it is the body of its event
-    `background.finished`."""
+    """A command with its output so far; for one that has ended, at most 2,000 characters: the whole is the body of its
+    event `background.finished`."""
 
     output: str

@@ -1,4 +1,4 @@
-"""Commands in the background, in MongoDB: each is a record that one process at a time looks after."""
+"""Background commands in MongoDB: each is a record that one process at a time looks after."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from backend_api.kit.mongo.transactions import AbandonedError, in_transaction, s
 from contracts.tools import MAX_BACKGROUND_RUNNING
 
 STARTS_WITHIN_S = 30.0
-"""Longer than the call that starts one lasts."""
+"""The time for a start; the call that starts a command is shorter."""
 
 
 class MongoBackgroundCommands:
@@ -41,7 +41,8 @@ class MongoBackgroundCommands:
         self._starts_within_ms = round(starts_within_s * 1000)
 
     async def begin(self, command: BackgroundCommand) -> None:
-        """Calls that start one run one after the other, so that nobody begins another one between these two steps."""
+        """Starting calls of a session run one after the other, so that no other command begins between these two
+        steps."""
         of_session = {"session_id": command.session_id, "open": True}
         stored: Document = {
             "session_id": {"$literal": command.session_id},
@@ -69,7 +70,7 @@ class MongoBackgroundCommands:
             await self._commands.update_one({"_id": background_id, "open": True}, [{"$set": change}])
 
     async def drop(self, background_id: str) -> None:
-        """Unless somebody settled it."""
+        """Delete it, unless it was settled."""
         async with store_errors():
             await self._commands.delete_one({"_id": background_id, "open": True})
 
@@ -82,14 +83,14 @@ class MongoBackgroundCommands:
         return found[0]
 
     async def of_session(self, session_id: SessionId, *, ended: int) -> list[BackgroundCommand]:
-        """A read of each kind: an open one may have begun before many that ended."""
+        """One read for each kind: an open one may have begun before many that ended."""
         async with store_errors():
             running = await self._read({"session_id": session_id, "open": True}, MAX_BACKGROUND_RUNNING * 2)
             over = await self._read({"session_id": session_id, "open": None}, ended) if ended else []
         return [*running, *over]
 
     async def request_end(self, session_id: SessionId, background_id: str | None = None) -> list[BackgroundCommand]:
-        """A write only where there is something to end. One that may not have begun yet is looked at no sooner."""
+        """Write only if there is something to end. A command that may not have begun yet is not polled any sooner."""
         wanted: Document = {"session_id": session_id, "open": True}
         if background_id is not None:
             wanted["_id"] = background_id
@@ -101,7 +102,7 @@ class MongoBackgroundCommands:
         return [replace(one, stop_wanted=True) for one in found]
 
     async def claim(self, *, lease_s: float, limit: int) -> list[BackgroundCommand]:
-        """A look that finds nothing, as most of them do, writes nothing."""
+        """Read first: most polls find nothing, and then write nothing."""
         claimed: list[BackgroundCommand] = []
         due: Document = {"open": True, "$expr": {"$lte": ["$look_at", "$$NOW"]}}
         taken: Document = {"look_at": {"$add": ["$$NOW", round(lease_s * 1000)]}}
@@ -126,7 +127,7 @@ class MongoBackgroundCommands:
     async def settle(
         self, command: BackgroundCommand, told: Recorded, *, wakes: bool, changed: FilesChanged | None = None
     ) -> list[Event]:
-        """One transaction, of which the record is the first write: whoever comes second finds it closed."""
+        """One transaction, of which the record is the first write: the second caller finds it closed."""
         new_run, origin = uuid.uuid4().hex, message_origin()
         payloads: list[StoredPayload] = [told.payload]
         if changed is not None:
@@ -183,9 +184,10 @@ def _end_of(told: Recorded) -> Document:
 
 
 def _read_next(new_run: str) -> Document:
-    """A session whose model is to read what follows: like a message, but that it begins no more than so many runs."""
+    """Changes to a session whose model is to read what follows: as for a message, but it begins at most `MAX_WAKES`
+    runs."""
     may_wake: Document = {"$lt": [{"$ifNull": ["$background_wakes", 0]}, MAX_WAKES]}
-    # A message that no model has read begins the next run, if there is one; else this does.
+    # The next run begins for an unread message, if there is one; else for this.
     has_unread: Document = {"$gt": [{"$size": {"$ifNull": ["$waiting", []]}}, 0]}
     message: Document = {"$cond": [has_unread, "$last_user_message_id", None]}
 
@@ -202,7 +204,7 @@ def _read_next(new_run: str) -> Document:
 
 
 def _numbered(new_run: str, events: int) -> Document:
-    """With the numbers of the events that follow, and of one more where they begin a run."""
+    """Changes that reserve numbers for the events that follow, and for one more if they begin a run."""
     taken: Document = {"$cond": [{"$eq": ["$active_run_id", new_run]}, events + 1, events]}
     return {"$set": {"last_seq": {"$add": ["$last_seq", taken]}, "updated_at": "$$NOW"}}
 

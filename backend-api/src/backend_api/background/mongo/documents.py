@@ -1,4 +1,4 @@
-"""Every stored field of background commands, and the indexes."""
+"""The stored fields of background commands, and the indexes."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pymongo import ASCENDING, DESCENDING, IndexModel
 
 
 class BackgroundCommandDocument(Document):
-    """A command in the background of a sandbox. `open` is there until it is known how it ended; until `look_at` nobody
-    else looks."""
+    """A background command of a sandbox. `open` is set until its end is known; until `look_at` no other process polls
+    it."""
 
     id: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] -- ids are opaque strings
     session_id: str

@@ -1,4 +1,4 @@
-"""A one-use ticket to watch or use the screen."""
+"""Issue a one-use ticket to watch or use the screen."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TICKET_S = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IssuedTicket:
-    """The secret and until when it holds."""
+    """The ticket's secret and expiry."""
 
     secret: str
     expires_at: datetime

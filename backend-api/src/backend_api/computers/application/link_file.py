@@ -1,4 +1,4 @@
-"""A link to one file that opens without logging in."""
+"""Make a link to one file that opens without logging in."""
 
 from __future__ import annotations
 
@@ -21,10 +21,8 @@ class SignedLink:
 
 @dataclass(frozen=True, slots=True)
 class LinkFile:
-    """A link is made of what is there: of a file, or of a folder where one is asked for.
-
-    Raises `FileMissingError`, `PathForbiddenError` and what `OwnSandbox` raises.
-    """
+    """A link is only made to an existing file, or to a folder if one is requested. Raises `FileMissingError`,
+    `PathForbiddenError` and what `OwnSandbox` raises."""
 
     own_sandbox: OwnSandbox
     workspace: Workspace

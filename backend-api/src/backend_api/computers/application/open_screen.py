@@ -1,4 +1,4 @@
-"""Trade a ticket for the screen of a sandbox."""
+"""Exchange a ticket for the screen of a sandbox."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from backend_api.sandboxes.ports import Screen, Screens
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenedScreen:
-    """A screen, and the log-in that it is open under."""
+    """A screen, and the log-in under which it is open."""
 
     screen: Screen
     auth: ConnectionAuth
     lost: asyncio.Event
-    """Set once its viewer has lost control."""
+    """The event is set once its viewer has lost control."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class OpenScreen:
     async def __call__(
         self, session_id: SessionId, secret: str, leases: Controls | None = None
     ) -> AsyncGenerator[OpenedScreen]:
-        """Without `leases` whoever has a ticket for control has it."""
+        """Open the screen; without `leases` every ticket for control gives control."""
         ticket = await self.tickets.redeem(secret)
         if ticket is None or ticket.session_id != session_id:
             raise TicketInvalidError("The ticket is invalid or has expired. Request a new one.")

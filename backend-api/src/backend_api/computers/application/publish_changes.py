@@ -1,4 +1,4 @@
-"""Publish what happens to sandboxes in their sessions' streams, also while no run is active."""
+"""Publish changes of sandboxes in their sessions' streams, also while no run is active."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ AGAIN_S = 2.0
 
 @dataclass(frozen=True, slots=True)
 class PublishSandboxChanges:
-    """Every gateway subscribes and the first one stores, so each is stored once and none depends on one process."""
+    """Every gateway subscribes and the first one stores, so each change is stored once and none depends on one
+    process."""
 
     source: SandboxChangeSource
     log: SandboxChangeLog
@@ -25,7 +26,7 @@ class PublishSandboxChanges:
     again_s: float = AGAIN_S
 
     async def publish_until_cancelled(self) -> None:
-        """Resubscribes after faults of manager and stores."""
+        """Publish until cancelled; resubscribes after faults of manager and stores."""
         while True:
             try:
                 await self.publish_changes()
@@ -36,7 +37,7 @@ class PublishSandboxChanges:
             await asyncio.sleep(self.again_s)
 
     async def publish_changes(self) -> None:
-        """Until the subscription ends. What could not be stored is received again."""
+        """Publish until the subscription ends. A change that could not be stored is received again."""
         async with self.source.subscribe() as changes:
             async for change in changes:
                 events = await self.log.append_once(change)

@@ -1,4 +1,4 @@
-"""Bring a session's files back to how they were."""
+"""Restore a session's files from a snapshot."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from backend_api.sandboxes.domain.snapshots import SessionBusyError, Snapshot, S
 
 @dataclass(frozen=True, slots=True)
 class RestoreSnapshot:
-    """All files or none, and everyone who watches is told.
+    """Restores all files or none, and adds the events for all who watch.
 
     Raises `SessionNotFoundError`, `SessionBusyError`, `SnapshotNotFoundError`, `SnapshotRefusedError`,
     `SandboxUnavailableError`.

@@ -1,4 +1,4 @@
-"""Keep a session's files as they are."""
+"""Take a snapshot of a session's files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from backend_api.sandboxes.domain.snapshots import Snapshot, Snapshots
 
 @dataclass(frozen=True, slots=True)
 class TakeSnapshot:
-    """What runs goes on. Raises `SessionNotFoundError`, `SnapshotRefusedError`, `SandboxUnavailableError`."""
+    """Programs in the sandbox go on meanwhile. Raises `SessionNotFoundError`, `SnapshotRefusedError`,
+    `SandboxUnavailableError`."""
 
     sessions: SessionRepository
     snapshots: Snapshots

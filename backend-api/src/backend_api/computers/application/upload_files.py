@@ -1,4 +1,4 @@
-"""Put the user's files into the workspace."""
+"""Upload the user's files into the workspace."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from backend_api.sandboxes.ports import Upload, Workspace
 UPLOADS_PER_USER = 8
 UPLOADS_IN_ALL = 64
 UPLOADS_PER_ADDRESS = UPLOADS_IN_ALL // 2
-"""However many accounts somebody has there."""
+"""The most uploads at once from one address, however many accounts use it."""
 RETRY_AFTER_S = 5
 
 
@@ -37,7 +37,7 @@ class UploadFiles:
 
     @asynccontextmanager
     async def admitted(self, user_id: UserId, address: str) -> AsyncGenerator[None]:
-        """The body may be read inside. `address` stands for all of one host. Raises `LimitError`."""
+        """Admit an upload, whose body may be read inside. `address` stands for a whole host. Raises `LimitError`."""
         await self.limiter.hit(f"uploads:{user_id}", limit=self.limits.uploads_per_minute, window_s=60)
         if not self._has_place(user_id, address):
             raise LimitError("Too many uploads at once. Wait for one to end.", retry_after_s=RETRY_AFTER_S)
@@ -66,7 +66,8 @@ class UploadFiles:
         *,
         replaces: bool = False,
     ) -> list[str]:
-        """The paths they got: a name that is taken gets a number, unless what has it is to be replaced."""
+        """The paths of the uploaded files: if a name is taken, the file gets a number, unless it is to replace the
+        other one."""
         sandbox = await self.own_sandbox(session_id, user_id)
         paths = await self.workspace.upload(sandbox, subdir, files, replaces=replaces)
         events = await self.log.append(session_id, [FilesChanged(paths=paths, origin="user")])

@@ -1,4 +1,4 @@
-"""Files of a session's sandbox."""
+"""Routes for the files of a session's sandbox."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class _Opening:
         return _File(await opening.enter_async_context(self.workspace.download(sandbox, path)))
 
     async def linked(self, token: str, opening: AsyncExitStack) -> _File:
-        """A file that became a folder since its link was made is none."""
+        """The file of a link; a file that has become a folder since then is refused."""
         link = self.links.read(token)
         file = await self.file(SessionId(link.session_id), UserId(link.user_id), link.path, opening)
         if file.download.is_folder and not link.is_folder:
@@ -112,7 +112,7 @@ async def download_file(session_id: str, caller: CurrentCaller, files: _Files, p
 async def open_link(token: str, request: Request, files: _Files, options: Options, download: bool = False) -> Response:
     """The one file of a signed link; open to whoever has it.
 
-    Shown where links have an origin of their own, unless it is to be downloaded; an attachment elsewhere.
+    It is shown if links have an origin of their own, unless it is to be downloaded; elsewhere it is an attachment.
     """
     is_own = is_content_origin(options.user_content_origin, request.headers.get("host", ""))
     async with AsyncExitStack() as opening:
@@ -125,7 +125,7 @@ async def open_link(token: str, request: Request, files: _Files, options: Option
 async def look_at_link(
     token: str, request: Request, files: _Files, options: Options, download: bool = False
 ) -> Response:
-    """What opening the link would say of the file."""
+    """The headers that opening the link would return."""
     is_own = is_content_origin(options.user_content_origin, request.headers.get("host", ""))
     async with AsyncExitStack() as opening:
         file = await files.linked(token, opening)
@@ -145,10 +145,10 @@ async def link_file(
     link_file: Annotated[LinkFile, port("link_file")],
     options: Options,
 ) -> SignedLinkBody:
-    """A signed link to one file that is there, or to a folder where one is asked for.
+    """A signed link to one existing file, or to a folder if one is requested.
 
-    Its address is that of USER_CONTENT_ORIGIN or PUBLIC_URL, or the one this request came to where that is known to be
-    the server's own; else it begins with a slash, and is one of this server.
+    Its address is that of USER_CONTENT_ORIGIN or PUBLIC_URL, or the one this request came to if that is known to be the
+    server's own; else it begins with a slash, and is relative to this server.
     """
     link = await link_file(SessionId(session_id), caller.user.id, body.path, body.expires_s, is_folder=body.folder)
     origin = options.user_content_origin or options.public_url or own_origin(request.scope, options)
@@ -185,10 +185,10 @@ async def upload_files(
     *,
     replace: bool = False,
 ) -> UploadedBody:
-    """Upload files into the workspace; answers the paths they got.
+    """Upload files into the workspace; returns their paths.
 
-    A name that is taken gets a number, such as `image (2).png`, so that no file is lost. With `replace=true` a file
-    takes the place of the one that has its name.
+    If a name is taken, the file gets a number, such as `image (2).png`, so that no file is lost. With `replace=true` it
+    replaces the file that has its name.
     """
     await sessions.get(SessionId(session_id), caller.user.id)
     async with (
@@ -201,13 +201,13 @@ async def upload_files(
 
 @dataclass(slots=True)
 class _File:
-    """A download of which the beginning was looked at."""
+    """A download whose first bytes have been read."""
 
     download: Download
     _begin: bytes = b""
 
     async def headers(self, *, shown: bool = False, has_own_origin: bool = False) -> dict[str, str]:
-        """By its name and beginning."""
+        """The headers, chosen by name and first bytes."""
         self._begin = await _head(self.download.chunks)
         headers = content_headers(self.download.name, self._begin, shown=shown, has_own_origin=has_own_origin)
         if self.download.size is not None:
@@ -215,7 +215,7 @@ class _File:
         return headers
 
     async def sent(self, held: AsyncExitStack) -> AsyncGenerator[bytes]:
-        """All of it, and then what held it open is closed."""
+        """Yield the whole content, then close what held it open."""
         async with held:
             if self._begin:
                 yield self._begin
@@ -224,7 +224,7 @@ class _File:
 
 
 async def _head(chunks: AsyncIterator[bytes]) -> bytes:
-    """The first pieces: enough to know what they are the beginning of."""
+    """The first pieces: enough to recognise the content type."""
     head = bytearray()
     while len(head) < HEAD_BYTES and (chunk := await anext(chunks, None)) is not None:
         head += chunk
@@ -232,7 +232,7 @@ async def _head(chunks: AsyncIterator[bytes]) -> bytes:
 
 
 class _Closing(StreamingResponse):
-    """Closes what it streams, also when the client goes in the middle."""
+    """Closes its stream, also when the client disconnects in the middle."""
 
     def __init__(self, content: AsyncGenerator[bytes], headers: dict[str, str]) -> None:
         super().__init__(content, headers=headers)

@@ -1,4 +1,4 @@
-"""Long answers that are made as a whole: each user has few of them at once, until the client has taken them."""
+"""Slots for long answers that are made as a whole: each user has few at once, until the client has received them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ class _Slots:
 
 
 class AnswerSlots:
-    """Counted for this gateway: memory belongs to one process. What is asked beyond waits its turn for a while."""
+    """Slots are counted for this gateway, as memory belongs to one process. Requests beyond wait their turn for a
+    while."""
 
     def __init__(self, wait_s: float = WAIT_S) -> None:
         self._wait_s = wait_s
@@ -31,7 +32,7 @@ class AnswerSlots:
 
     @asynccontextmanager
     async def claim_slot(self, user_id: UserId) -> AsyncGenerator[None]:
-        """Read and answer inside. Raises `TooManyAnswersError` on entering."""
+        """Hold a slot; read and send the answer inside. Raises `TooManyAnswersError` on entering."""
         slots = self._of.setdefault(user_id, _Slots())
         if slots.users >= AT_ONCE + WAITING:
             raise self._too_many()

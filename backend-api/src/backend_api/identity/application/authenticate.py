@@ -1,4 +1,4 @@
-"""Who makes this call."""
+"""Identifies the user of a call."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Caller:
 
     @property
     def family(self) -> str:
-        """Which log-in it is."""
+        """The log-in of the call."""
         return self.claims.family
 
 

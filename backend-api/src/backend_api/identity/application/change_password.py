@@ -17,11 +17,8 @@ from backend_api.kit.notifier import Notifier, Topic
 
 @dataclass(frozen=True, slots=True)
 class ChangePassword:
-    """Every log-in of the user ends, and whoever asked gets a new one.
-
-    Raises `NoPasswordError`, `InvalidError` (`WrongPasswordError` for the old one), `PasswordChangedError`,
-    `LimitError`.
-    """
+    """Ends every log-in of the user, and begins a new one for the caller. Raises `NoPasswordError`, `InvalidError`
+    (`WrongPasswordError` for the old one), `PasswordChangedError`, `LimitError`."""
 
     users: Users
     passwords: PasswordHasher

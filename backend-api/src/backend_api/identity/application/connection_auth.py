@@ -1,4 +1,4 @@
-"""What is open under a log-in ends with it: when its token expires, it is logged out, or its account is closed."""
+"""Connections end with their log-in: when its token expires, it is logged out, or its account is closed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CHECK_S = 2.0
 
 
 class ConnectionAuth:
-    """One stream or socket. `ended` is done with the reason when its log-in holds no longer; whoever else ends it sets
+    """One stream or socket. `ended` is done, with the reason, when its log-in is no longer valid; any other end sets
     None."""
 
     def __init__(self, claims: AccessClaims, clock: Callable[[], float]) -> None:
@@ -30,7 +30,7 @@ class ConnectionAuth:
         self._expiry = self._schedule_expiry()
 
     def renew(self, claims: AccessClaims) -> None:
-        """Go on under a newer token. Raises `TokenInvalidError` for one of another user."""
+        """Continue under a newer token. Raises `TokenInvalidError` for one of another user."""
         if claims.user_id != self.claims.user_id:
             raise TokenInvalidError("This token belongs to another user.")
         self.release()
@@ -38,7 +38,7 @@ class ConnectionAuth:
         self._expiry = self._schedule_expiry()
 
     def end(self, reason: UnauthenticatedError | None) -> None:
-        """The first reason counts."""
+        """End the connection; the first reason counts."""
         if not self.ended.done():
             self.ended.set_result(reason)
 
@@ -55,7 +55,7 @@ class ConnectionAuth:
 
 
 class AuthenticatedConnections:
-    """All that is open in this process. One question to the store for everybody, every `every_s` and when told."""
+    """All connections of this process. One query to the store covers all of them, every `every_s` and on notice."""
 
     def __init__(
         self, accounts: AccountLookup, notifier: Notifier, clock: Callable[[], float], every_s: float = CHECK_S
@@ -68,7 +68,7 @@ class AuthenticatedConnections:
 
     @contextmanager
     def register(self, claims: AccessClaims) -> Generator[ConnectionAuth]:
-        """Watched for the length of the block."""
+        """Watch a connection for the length of the block."""
         auth = ConnectionAuth(claims, self._clock)
         beside = self._held.setdefault(claims.user_id, set())
         beside.add(auth)
@@ -81,7 +81,7 @@ class AuthenticatedConnections:
                 del self._held[claims.user_id]
 
     async def check(self, claims: AccessClaims) -> None:
-        """Raises `TokenInvalidError`."""
+        """Check a log-in now. Raises `TokenInvalidError`."""
         is_late = claims.expires_at is not None and claims.expires_at < self._clock()
         account = (await self._accounts.find_accounts({claims.user_id: (claims.family,)})).get(claims.user_id)
         if is_late or not claims.holds(account):
@@ -111,6 +111,6 @@ class AuthenticatedConnections:
         found = await self._accounts.find_accounts(families)
         for user_id, asked in families.items():
             for auth in tuple(self._held.get(user_id, ())):
-                # What was opened meanwhile was checked then.
+                # Connections opened meanwhile were checked when they opened.
                 if auth.claims.family in asked and not auth.claims.holds(found.get(user_id)):
                     auth.end(TokenInvalidError("This login session has ended. Log in again."))

@@ -1,4 +1,4 @@
-"""Tries that wait before their password is looked at: so many at once, shared fairly among those who make them."""
+"""Log-in attempts that wait before their password is checked: a bounded number, shared fairly among clients."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from dataclasses import dataclass, field
 from backend_api.kit.errors import LimitError
 
 WAITING_MOST = 200
-"""So many of one process; they also bound how many passwords are looked at in a second."""
+"""The most waiting attempts of one process; this also bounds how many passwords are checked in a second."""
 
 _Try = asyncio.Future[None]
 
 
 @dataclass(slots=True)
 class DelayedAttempts:
-    """Nobody's try is looked at before its pause is over, however many there are.
+    """No password is checked before the pause of its attempt is over, however many attempts there are.
 
-    Where all places are taken, whoever holds the most of them loses the latest, unless that is who comes.
+    If all places are taken, the client with the most of them loses its latest, unless the newcomer is that client.
     """
 
     most: int = WAITING_MOST
@@ -26,7 +26,7 @@ class DelayedAttempts:
     _count: int = field(default=0, init=False)
 
     async def wait(self, who: str, pause_s: float) -> None:
-        """Wait for `pause_s`. Raises `LimitError` when the place is needed for somebody else, or there is none."""
+        """Wait for `pause_s`. Raises `LimitError` if the place is needed for another client, or there is none."""
         if pause_s <= 0:
             return
         if self._count >= self.most:

@@ -1,4 +1,5 @@
-"""Guessed passwords: who guesses is limited, whose password it is only slowed, so that nobody locks out another."""
+"""Password guessing: the guesser is limited, but the account is only slowed, so that nobody can lock out another
+user."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from backend_api.identity.ports import RateLimiter
 from backend_api.kit.ids import UserId
 
 NAMES_OF_AN_ADDRESS = 5
-"""So many times the limit of one name is that of all names an address tries: people may share an address."""
+"""The limit of all names from one address, as a multiple of the limit of one name: people may share an address."""
 FREE_TRIES = 5
 TRIES_WINDOW_S = 600
 FIRST_PAUSE_S = 0.25
@@ -19,7 +20,8 @@ LONGEST_PAUSE_S = 4.0
 
 
 def pause_of(tries: int) -> float:
-    """Seconds before the password is looked at, by the tries for it from anywhere, this one among them."""
+    """The pause in seconds before the password is checked, by the number of attempts for it from anywhere, including
+    this one."""
     if tries <= FREE_TRIES:
         return 0.0
     return float(min(FIRST_PAUSE_S * 2 ** min(tries - FREE_TRIES - 1, 16), LONGEST_PAUSE_S))
@@ -27,7 +29,7 @@ def pause_of(tries: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class _AttemptLimiter:
-    """Every try counts before its password is looked at, or many at once would all be the first."""
+    """Every attempt counts before its password is checked, or many at once would all be the first."""
 
     limiter: RateLimiter
     limits: Limits
@@ -47,8 +49,8 @@ class LogInGuesses(_AttemptLimiter):
     __slots__ = ()
 
     async def admit(self, name: str, address: str) -> None:
-        """Raises `LimitError` for an address alone, and waits for a name: the right password is never refused for
-        what others tried, unless more addresses than there are places wait at once."""
+        """Raises `LimitError` for an address alone, and waits for a name: the right password is never refused because
+        of others' attempts, unless more addresses than there are places wait at once."""
         limit = self.limits.login_per_minute
         if limit <= 0:
             return
@@ -57,14 +59,14 @@ class LogInGuesses(_AttemptLimiter):
         await self._delay(_name_key(name), address)
 
     async def record_success(self, name: str, address: str) -> None:
-        """The owner came in: the name is as if nobody had tried. The address's own count stays, as whoever has an
-        account could begin it anew."""
+        """The owner logged in: the attempts for the name are forgotten. The address's own count stays, as an attacker
+        with an account could reset it."""
         await self._forget(_pair(name, address), _name_key(name))
 
 
 class ChangeGuesses(_AttemptLimiter):
-    """The old password at its change: limited by log-in, slowed by user. Whoever has a stolen token has one log-in,
-    and uses up nothing of the owner's at another."""
+    """The old password at its change: limited by log-in, slowed by user. A thief with a stolen token has one log-in,
+    and does not use up the limit of the owner's other ones."""
 
     __slots__ = ()
 
@@ -77,11 +79,11 @@ class ChangeGuesses(_AttemptLimiter):
         await self._delay(_user(user_id), family)
 
     async def record_success(self, user_id: UserId) -> None:
-        """The owner it was: the user is as if nobody had tried. Raises `LimitError` for one who changes it too often,
-        and lets the count of tries stand, so that asking on is slowed too.
+        """The owner gave the right password: the attempts for the user are forgotten. Raises `LimitError` for too many
+        changes, and keeps the count of attempts, so that further ones are slowed too.
 
-        Every change ends the log-in that asked and begins another, so these are counted by user, and before they are
-        made: many at once cost their hashes, although one of them wins.
+        Every change ends its log-in and begins another, so changes are counted by user, and before they are made: many
+        at once each cost a hash, although one of them wins.
         """
         await self.limiter.hit(_changes(user_id), limit=self.limits.password_changes_per_hour, window_s=3600)
         await self._forget(_user(user_id))

@@ -1,4 +1,4 @@
-"""Give a user the two tokens of a log-in."""
+"""Issue the two tokens of a log-in."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from backend_api.identity.domain.entity import AccessClaims, Account, Grant, Ref
 from backend_api.identity.ports import AccessTokens, RefreshTokens
 
 PAGE_ACCESS_S = 30 * 60
-"""An access token of a page; a desktop that is open is opened anew as often."""
+"""The longest life of a page's access token; an open desktop reconnects as often."""
 
 
 def digest_of(refresh_token: str) -> str:
-    """What is kept of a refresh token."""
+    """The digest of a refresh token, which is stored in its place."""
     return hashlib.sha256(refresh_token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class IssueGrant:
-    """An access token, and a refresh token of the family. Both are of the generation that `account` was read with, so
-    that whoever ends all log-ins after that reading ends these, too."""
+    """Issues an access token, and a refresh token of the family. Both have the generation that `account` was read with,
+    so that ending all log-ins after that reading ends these, too."""
 
     refresh_tokens: RefreshTokens
     access_tokens: AccessTokens
@@ -36,7 +36,7 @@ class IssueGrant:
         refresh_token: str | None = None,
         for_page: bool = False,
     ) -> Grant:
-        """A new log-in without `family`. What a page gets holds short, as it may ask again at any time."""
+        """Begin a new log-in without `family`. A page's tokens are short-lived, as it can refresh them at any time."""
         family = family or secrets.token_hex(16)
         refresh_token = refresh_token or secrets.token_urlsafe(48)
         user = account.user

@@ -1,4 +1,4 @@
-"""How often somebody may try; 0 is without limit."""
+"""Rate limits and quotas; 0 means no limit."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Per address: log-ins (per name too), refreshes with unknown tokens, registrations. Per log-in: other refreshes.
-    Per user: the rest."""
+    """Counted per address: log-ins (per name too), refreshes with unknown tokens, registrations. Counted per log-in:
+    other refreshes. Counted per user: the rest."""
 
     login_per_minute: int = 10
     register_per_hour: int = 20
@@ -22,4 +22,4 @@ class Limits:
     key_tests_per_minute: int = 10
     sessions_in_all: int = 10_000
     waiting_messages: int = 50
-    """Of one session, until the agent has read them."""
+    """The most waiting messages of one session, which the agent has not read yet."""

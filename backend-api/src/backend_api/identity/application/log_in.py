@@ -14,7 +14,7 @@ from backend_api.identity.ports import PasswordHasher, Users
 
 @dataclass(frozen=True, slots=True)
 class LogIn:
-    """Raises `WrongCredentialsError` in the same words after the same time for every reason, and `LimitError`."""
+    """Raises `WrongCredentialsError` with the same words and after the same time for every reason, and `LimitError`."""
 
     users: Users
     passwords: PasswordHasher

@@ -1,4 +1,4 @@
-"""Trade a refresh token for new tokens."""
+"""Exchange a refresh token for new tokens."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ MAX_FOLLOWING = 100
 
 @dataclass(frozen=True, slots=True)
 class Refresh:
-    """A token holds once; used again it ends its log-in everywhere. Raises `TokenInvalidError`, `LimitError`.
+    """A token is valid once; used again, it ends its log-in everywhere. Raises `TokenInvalidError`, `LimitError`.
 
-    A page may use one again for `AGAIN_S`: tabs share one, and an answer may be lost. All get the same token, so that
-    there are never two in use side by side, of which one could be a thief's.
+    A page may reuse one for `AGAIN_S`: tabs share one, and an answer may be lost. All get the same token, so that there
+    are never two in use side by side, of which one could be a thief's.
     """
 
     users: Users
@@ -36,11 +36,11 @@ class Refresh:
     async def __call__(
         self, *refresh_tokens: str, address: str, for_page: bool = False, user_id: UserId | None = None
     ) -> Grant:
-        """Of several tokens it takes the one of `user_id`; without that name there must be but one. The others, which
-        somebody may have planted, are left as they are."""
+        """Of several tokens, use the one of `user_id`; without it there must be only one. The others, which an attacker
+        may have planted, are left unchanged."""
         own = await self._find_own(refresh_tokens, user_id)
-        # Pages refresh whenever they are loaded, and many people may share an address. By log-in, not by user: who
-        # holds a token of one that was ended must not use up what the owner's has.
+        # Pages refresh whenever they are loaded, and many people may share an address. Counted by log-in, not by user:
+        # the holder of a token of an ended log-in must not use up the limit of the owner's.
         who = f"log-in:{own[1].family}" if own else address
         await self.limiter.hit(f"refresh:{who}", limit=self.limits.refresh_per_minute, window_s=60)
         if own is None:
@@ -68,9 +68,9 @@ class Refresh:
         return None
 
     async def _following(self, refresh_token: str, used: RefreshGrant) -> str:
-        """The token that is in use now, if this one was used before; else a new one.
+        """The token in use now, if this one was used before; else a new one.
 
-        Raises `TokenReusedError` where one between was used by a client: what that got is a second chain.
+        Raises `TokenReusedError` if one in between was used by a client, which then has a second chain of tokens.
         """
         following = self.access_tokens.following(refresh_token)
         if not used.is_used:

@@ -1,4 +1,4 @@
-"""Make an account."""
+"""Create an account."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who uses the product."""
+"""Users, their accounts and tokens."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class User:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
-    """A user with what decides whether tokens still hold. `revoked_families` has, of the log-ins that were asked about,
-    those that ended; of others it may know nothing."""
+    """A user, with the data that decides whether tokens are valid. `revoked_families` holds those of the requested
+    log-ins that ended; it may lack others."""
 
     user: User
     token_version: int = 0
@@ -33,8 +33,8 @@ class Account:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccessClaims:
-    """What an access token says: whose it is, which log-in it belongs to, which generation of tokens, and until when
-    it holds (Unix seconds). The local user has none: then `expires_at` is None."""
+    """The claims of an access token: its user, its log-in, its generation of tokens, and its expiry (Unix seconds). The
+    local user has no token: then `expires_at` is None."""
 
     user_id: UserId
     family: str
@@ -42,7 +42,7 @@ class AccessClaims:
     expires_at: float | None = None
 
     def holds(self, account: Account | None) -> bool:
-        """Whether the account still stands behind it; the time is another question."""
+        """Whether the account still accepts these claims; expiry is checked elsewhere."""
         if account is None or not account.user.is_active:
             return False
         if self.expires_at is None:
@@ -52,9 +52,9 @@ class AccessClaims:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefreshGrant:
-    """What a refresh token stands for: this user, in this family, as long as the user's tokens are of this generation.
-    Tokens stored before generations were kept with them have none: their `token_version` is None. `is_used` says
-    whether the token had been used before."""
+    """The grant of a refresh token: this user, in this family, as long as the user's tokens have this generation.
+    Tokens stored before generations were kept have none: their `token_version` is None. `is_used` is whether the token
+    had been used before."""
 
     user_id: UserId
     family: str
@@ -64,7 +64,7 @@ class RefreshGrant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grant:
-    """What a client gets when it logs in; both tokens hold for so many seconds."""
+    """The tokens a client gets when it logs in, with their lifetimes in seconds."""
 
     access_token: str
     refresh_token: str

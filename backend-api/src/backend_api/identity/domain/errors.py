@@ -1,4 +1,4 @@
-"""What can go wrong with accounts."""
+"""Errors of accounts."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from backend_api.kit.errors import ConflictError, ForbiddenError, InvalidError, 
 
 
 class UsernameTakenError(ConflictError):
-    """Somebody has this name already."""
+    """The name is taken."""
 
     code = "username_taken"
 
 
 class WrongCredentialsError(UnauthenticatedError):
-    """Unknown user or wrong password; never says which."""
+    """Unknown user or wrong password; the error never says which."""
 
     code = "wrong_credentials"
 
@@ -25,7 +25,7 @@ class TokenInvalidError(UnauthenticatedError):
 
 
 class TokenReusedError(TokenInvalidError):
-    """A refresh token came a second time: its whole family is revoked. `grant` says which."""
+    """A refresh token was used a second time: its whole family is revoked. `grant` is that of the token."""
 
     code = "token_reused"
 
@@ -35,7 +35,7 @@ class TokenReusedError(TokenInvalidError):
 
 
 class WrongPasswordError(InvalidError):
-    """The present password was asked, and it is another."""
+    """The password given as the present one is wrong."""
 
     code = "wrong_password"
 
@@ -47,7 +47,7 @@ class NoPasswordError(ForbiddenError):
 
 
 class PasswordChangedError(ConflictError):
-    """Somebody else changed it, or ended this log-in, at the same moment."""
+    """Another request changed the password, or ended this log-in, at the same moment."""
 
     code = "password_changed"
 
@@ -59,6 +59,6 @@ class RegistrationClosedError(ForbiddenError):
 
 
 class TooManyAnswersError(LimitError):
-    """This user has as many long answers on their way as one may have at this gateway."""
+    """This user has as many long answers under way at this gateway as allowed."""
 
     code = "too_many_answers"

@@ -1,4 +1,4 @@
-"""What a name and a password may be."""
+"""Rules for names, passwords and e-mail addresses."""
 
 from __future__ import annotations
 
@@ -28,6 +28,6 @@ def check_password(password: str, *, field: str = "body.password") -> None:
 
 
 def check_email(email: str | None) -> None:
-    """Raises `InvalidError` for what can't be an address."""
+    """Raises `InvalidError` for a text that can't be an e-mail address."""
     if email is not None and not _EMAIL.fullmatch(email):
         raise InvalidError("This is not an e-mail address.", field="body.email")

@@ -1,4 +1,4 @@
-"""Accounts: register, log in, refresh, who am I, change the password, log out."""
+"""Routes for accounts: register, log in, refresh, current user, change the password, log out."""
 
 from __future__ import annotations
 
@@ -123,7 +123,8 @@ async def log_out(
 
 
 async def _caller_who_leaves(authenticate: Authenticate, bearer: str | None, *, has_cookie: bool) -> Caller | None:
-    """None where the page's cookie alone says who it is: it outlives its token, and ends whatever became of that."""
+    """The caller, or None if only the page's cookie identifies the log-in: the cookie outlives the access token, and
+    must end its log-in all the same."""
     if bearer is None and has_cookie:
         return None
     try:
@@ -162,7 +163,7 @@ async def status(
     users: Annotated[Users, port("users")],
     options: Options,
 ) -> AuthStatusBody:
-    """Return how to log in to this server, its limits, and who one is where nobody logs in."""
+    """Return how to log in to this server, its limits, and the local user if there is no log-in."""
     local = await authenticate(None) if options.is_local else None
     return AuthStatusBody(
         mode="local" if options.is_local else "password",

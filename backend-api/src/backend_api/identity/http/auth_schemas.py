@@ -11,8 +11,8 @@ from backend_api.kit.http.schemas import AnswerBody, RequestBody, Time, Words
 
 
 class GrantRequestBody(RequestBody):
-    """With `cookie` the refresh token comes as a cookie that scripts can't read, and not in the body: for the page of
-    this server alone, other pages are refused."""
+    """With `cookie` the refresh token is sent as a cookie that scripts can't read, and not in the body. This is for the
+    page of this server alone; other pages are refused."""
 
     cookie: bool = False
 
@@ -29,7 +29,7 @@ class LogInBody(GrantRequestBody):
 
 
 class RefreshBody(GrantRequestBody):
-    """Without `refresh_token` it is that of the cookie. With `user_id` no other user's token is taken: a cookie may be
+    """Without `refresh_token` the cookie's is used. With `user_id` no other user's token is accepted: a cookie may be
     planted by another server of the same host."""
 
     refresh_token: str | None = Field(default=None, max_length=512)
@@ -78,6 +78,6 @@ class AuthStatusBody(AnswerBody):
     has_users: bool
     registration_open: bool
     max_upload_bytes: int
-    """Of one file: a larger one need not be sent."""
+    """The largest size of one uploaded file: a larger one need not be sent."""
     user: MeBody | None = None
-    """Who one is where nobody logs in."""
+    """The local user of a server without log-in."""

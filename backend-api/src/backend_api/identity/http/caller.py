@@ -1,4 +1,4 @@
-"""Who calls, as a dependency of every route that is not open."""
+"""The caller, as a dependency of every route that is not open."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ CurrentCaller = Annotated[Caller, Depends(_caller)]
 async def _answer_place(
     answer_slots: Annotated[AnswerSlots, port("answer_slots")], caller: CurrentCaller
 ) -> AsyncGenerator[None]:
-    """For routes with long answers: so many of a user at once and no more, until they were sent."""
+    """Limits the long answers a user receives at once; the place is held until the answer is sent."""
     async with answer_slots.claim_slot(caller.user.id):
         yield
 
@@ -47,5 +47,5 @@ ONE_PLACE = Depends(_answer_place, scope="request")
 
 
 def address_of(request: Request) -> str:
-    """What stands for the host that calls, as a trusted proxy names it."""
+    """The key of the calling host's address, as a trusted proxy names it."""
     return address_key(request.client.host) if request.client else "unknown"

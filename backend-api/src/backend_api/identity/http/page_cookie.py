@@ -1,4 +1,4 @@
-"""The refresh token of our page: in a cookie that no script can read and no other page can have sent."""
+"""The refresh token of our page, in a cookie that no script can read and no other page can have sent."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MAX_COOKIES = 8
 
 
 class ForeignPageError(ForbiddenError):
-    """What is for our own page alone was asked for by another one, or by nothing that is a page."""
+    """A request that only our own page may make came from another page, or from no page."""
 
     code = "origin_forbidden"
 
@@ -30,7 +30,8 @@ def require_own_page(request: Request) -> None:
 
 
 def is_own_page(request: Request) -> bool:
-    """By what only a browser can say. One that keeps silent on the site, as over plain http, tells the origin."""
+    """Whether our own page sent this, by headers that only a browser sets. A browser without `Sec-Fetch-Site`, as over
+    plain http, still sends the origin."""
     site = request.headers.get("sec-fetch-site")
     if site is not None:
         return site == "same-origin"
@@ -39,9 +40,10 @@ def is_own_page(request: Request) -> bool:
 
 
 def read_cookies(request: Request) -> list[str]:
-    """The refresh tokens the page brings: ours, and those that servers on other ports of the host planted beside it.
+    """The refresh tokens in the page's cookies: ours, and any that servers on other ports of the host planted beside
+    it.
 
-    By path such a one may come before ours or after it, so that the order says nothing.
+    Depending on its path such a one comes before or after ours, so that the order means nothing.
     """
     name, found = _name(request), dict[str, None]()
     for header in request.headers.getlist("cookie"):
@@ -53,12 +55,12 @@ def read_cookies(request: Request) -> list[str]:
 
 
 def set_cookie(request: Request, response: Response, grant: Grant) -> None:
-    """Give the page its refresh token."""
+    """Set the page's refresh token."""
     _write_cookie(request, response, grant.refresh_token, grant.refresh_expires_in)
 
 
 def clear_cookie(request: Request, response: Response) -> None:
-    """Take it away, if there is one."""
+    """Delete the cookie, if there is one."""
     if _name(request) in request.cookies:
         _write_cookie(request, response, "", 0)
 
@@ -76,7 +78,8 @@ def _write_cookie(request: Request, response: Response, value: str, max_age_s: i
 
 
 def _name(request: Request) -> str:
-    """With the port, as cookies are shared by all ports of a host: two servers there must not log each other out."""
+    """The cookie's name, with the port, as all ports of a host share cookies: two servers there must not log each other
+    out."""
     _, _, port = request.headers.get("host", "").rpartition(":")
     name = f"refresh-{port}" if port.isascii() and port.isdecimal() else "refresh"
     return f"__Secure-{name}" if request.url.scheme == "https" else name

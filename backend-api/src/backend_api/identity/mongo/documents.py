@@ -1,4 +1,4 @@
-"""Every stored field of accounts and log-ins, and the indexes."""
+"""The stored fields of accounts and log-ins, and the indexes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pymongo import ASCENDING, IndexModel
 
 class UserDocument(Document):
     """An account. `first` is set on exactly one document: a unique index makes the first user the only first.
-    `revoked_families` are the latest log-ins that ended; with `more_revoked_until` there are others beside."""
+    `revoked_families` are the latest log-ins that ended; if `more_revoked_until` is set, there are others elsewhere."""
 
     id: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] -- ids are opaque strings
     username: str
@@ -36,7 +36,8 @@ class UserDocument(Document):
 
 
 class RevokedFamilyDocument(Document):
-    """A log-in that ended before its tokens, of a user with many such; MongoDB removes it after they expired."""
+    """A log-in that ended before its tokens expired, of a user with many such; MongoDB removes it after they
+    expired."""
 
     id: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] -- the family
     user_id: str

@@ -26,7 +26,7 @@ class MongoRefreshTokens:
     """`RefreshTokens` on the collection refresh_tokens."""
 
     async def add(self, digest: str, grant: RefreshGrant, expires_at: datetime) -> None:
-        """One insert; of two at once the first stays."""
+        """One insert; of two at once the first is kept."""
         document = RefreshTokenDocument(
             id=digest,
             user_id=grant.user_id,
@@ -39,8 +39,8 @@ class MongoRefreshTokens:
                 await document.insert()
 
     async def use(self, digest: str, *, again_s: int = 0) -> RefreshGrant:
-        """One compare-and-set: of two uses at once one wins; the other comes after it, and ends the family where it may
-        not."""
+        """One compare-and-set: of two uses at once one wins; the other counts as later, and ends the family unless
+        reuse is allowed."""
         again_until = {"$add": ["$$NOW", again_s * 1000]} if again_s else None
         async with store_errors():
             found = await find_one_and_update(
@@ -61,20 +61,20 @@ class MongoRefreshTokens:
         raise TokenInvalidError("The refresh token is invalid or has expired. Log in again.")
 
     async def find(self, digest: str) -> RefreshGrant | None:
-        """Whose it is."""
+        """The grant of the token."""
         async with store_errors():
             found = await RefreshTokenDocument.get(digest)
         return _grant_from(found) if found else None
 
     async def revoke(self, user_id: UserId, family: str) -> None:
-        """Mark, so that a later use is told from an unknown token."""
+        """Mark the tokens as revoked, so that a later use can be distinguished from an unknown token."""
         async with store_errors():
             await RefreshTokenDocument.find({"user_id": user_id, "family": family}).update_many(
                 {"$set": {"revoked": True}}
             )
 
     async def revoke_all(self, user_id: UserId, through_version: int) -> None:
-        """Mark; one that names no generation is not of a later one."""
+        """Mark the tokens as revoked; one without a generation counts as an early one."""
         wanted = {"user_id": user_id, "revoked": False, "token_version": {"$not": {"$gt": through_version}}}
         async with store_errors():
             await RefreshTokenDocument.find(wanted).update_many({"$set": {"revoked": True}})

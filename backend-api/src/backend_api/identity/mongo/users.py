@@ -17,7 +17,7 @@ from backend_api.kit.mongo.database import Database, Document
 from backend_api.kit.mongo.transactions import DURABLE, store_errors
 
 NOTED_WITH_USER = 100
-"""So many ended log-ins are noted in the account, which every call reads; more are looked up one by one."""
+"""The number of ended log-ins kept in the account, which every call reads; further ones are looked up one by one."""
 
 _NEXT_GENERATION: Document = {
     "$inc": {"token_version": 1},
@@ -35,7 +35,7 @@ class MongoUsers:
         self._revoked = database["revoked_families"].with_options(write_concern=DURABLE)
 
     async def add(self, user: User) -> User:
-        """Whoever gets the one document marked first is admin."""
+        """The user who gets the one document marked first is admin."""
         document = UserDocument(
             id=user.id,
             username=user.username,
@@ -63,7 +63,7 @@ class MongoUsers:
             return _account_of_document(document).user
 
     async def by_username(self, username: str) -> Account | None:
-        """Without regard to case."""
+        """The account of that name, without regard to case."""
         async with store_errors():
             document = await UserDocument.find_one({"username_key": username.casefold()})
         return _account_of_document(document) if document else None
@@ -78,7 +78,7 @@ class MongoUsers:
         return account_from(found, beside)
 
     async def find_accounts(self, families: Mapping[UserId, Collection[str]]) -> dict[UserId, Account]:
-        """By primary key, in few round trips."""
+        """Read by primary key, in few round trips."""
         async with store_errors():
             found = self._users.find({"_id": {"$in": list(families)}})
             stored = [document async for document in found]
@@ -94,7 +94,8 @@ class MongoUsers:
             return await UserDocument.find_one() is not None
 
     async def revoke_tokens(self, user_id: UserId, family: str | None, until: datetime) -> None:
-        """The next generation for all; of one family a note, forgotten when its time is over and never before."""
+        """Begin the next generation for all log-ins; for one family add an entry, which is dropped when it expires and
+        never before."""
         if family is None:
             async with store_errors():
                 await find_one_and_update(UserDocument, {"_id": user_id}, _NEXT_GENERATION)
@@ -121,8 +122,8 @@ class MongoUsers:
         return _account_of_document(document) if document else None
 
     async def _move(self, user_id: UserId, noted: Sequence[Document]) -> None:
-        """Into a collection of their own, so that a user who logs in and out all day does not grow the account. First
-        there, then away here: whoever reads between sees both."""
+        """Move ended log-ins into a collection of their own, so that a user who logs in and out all day does not grow
+        the account. They are added there before they are removed here: a reader in between sees both."""
         entries = [{"_id": entry["id"], "user_id": user_id, "until": entry["until"]} for entry in noted]
         await self._revoked.bulk_write(
             [ReplaceOne({"_id": entry["_id"]}, entry, upsert=True) for entry in entries], ordered=False
@@ -155,7 +156,8 @@ def _raise_if_taken(error: DuplicateKeyError) -> None:
 
 
 def account_from(stored: Document, beside: Collection[str] = ()) -> Account:
-    """Of a `UserDocument` as the database gives it; what an older one lacks is as that class has it."""
+    """The account of a `UserDocument` as the database returns it; fields that an older one lacks have the class's
+    defaults."""
     user = User(
         id=UserId(stored["_id"]),
         username=stored["username"],
@@ -170,7 +172,7 @@ def account_from(stored: Document, beside: Collection[str] = ()) -> Account:
 
 
 def _is_set(flag: object) -> bool:
-    """A text, such as `"false"` that somebody wrote there by hand, sets nothing."""
+    """Whether the flag is set. A text, such as a `"false"` that was written by hand, counts as not set."""
     return isinstance(flag, (bool, int, float)) and bool(flag)
 
 
