@@ -289,9 +289,9 @@ export interface ChangeBody {
   tags?: string[] | null
 }
 /**
- * As an entry of `mcp.json`: a server with a `url`, or a program, which runs in the sandboxes of the caller's
- * conversations, with a `command`. `${NAME}` in these, in `args` and headers stands for a value of `env`, and for no
- * other variable. A value that is null stays what it was, as long as the address stays on the same server, or the
+ * An entry of `mcp.json`: a server with a `url`, or a program with a `command`, which runs in the sandboxes of the
+ * caller's conversations. `${NAME}` in these, in `args` and in headers stands for a value of `env`, and for no other
+ * variable. A value that is null keeps its saved value, as long as the address stays on the same server, or the
  * command and its arguments stay as they are.
  *
  * This interface was referenced by `ApiModels`'s JSON-Schema
@@ -318,8 +318,8 @@ export interface ChangeMcpServerBody {
   oauth?: ClientBody | null
 }
 /**
- * What this deployment is where users of the server sign in, if no clients are registered there by themselves. A
- * secret that is null stays what it was.
+ * The OAuth client of this deployment at the server's authorization server, if that does not register clients by
+ * itself. A secret that is null keeps its saved value.
  *
  * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "ClientBody".
@@ -447,7 +447,7 @@ export interface CiteBody {
   record_id: string
 }
 /**
- * What this server is where users of MCP servers sign in.
+ * The metadata of this server's OAuth client.
  *
  * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "ClientDocumentBody".
