@@ -1707,7 +1707,7 @@ export interface QueuedMessageBody {
   problem: QueueProblemBody | null
 }
 /**
- * Why it could not be sent when it was its turn. It is tried again once it is edited, or at the person's wish.
+ * The reason it could not be sent in its turn. It is tried again once it is edited, or when the person sends it.
  *
  * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "QueueProblemBody".
