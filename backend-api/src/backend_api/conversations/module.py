@@ -1,4 +1,5 @@
-"""Sessions, their events and streams, as a module of the gateway. What begins and ends runs is `messages_module.py`."""
+"""Sessions, their events and streams, as a module of the gateway. Starting and ending runs is in
+`messages_module.py`."""
 
 from __future__ import annotations
 
@@ -42,7 +43,7 @@ from backend_api.module import Module, Parts
 
 
 class ConversationSettings(BaseSettings):
-    """Of the environment."""
+    """Settings from the environment."""
 
     model_config = SettingsConfigDict(frozen=True, extra="ignore", env_ignore_empty=True)
 
@@ -65,8 +66,8 @@ async def open_conversations(
     is_gateway: bool,
     poll_s: float = 1.0,
 ) -> AsyncGenerator[Parts]:
-    """Its ports are the stores of conversations, the use cases of its routes, and `announce_sandbox`, by which starts
-    of sandboxes are shown. Changes of sessions are watched in a gateway alone."""
+    """Its ports are the stores of conversations, the use cases of its routes, and `announce_sandbox`, which shows
+    sandbox starts in the stream. Only a gateway watches for changes of sessions."""
     repository, log = MongoSessionRepository(database), MongoEventLog(database)
     stream, feed = RedisSessionStream(redis, hub), MongoSessionFeed(database)
     heads, slots = SessionHeads(log, poll_s), StreamSlots(settings.max_streams_per_user, connections)

@@ -1,4 +1,4 @@
-"""What sessions, runs and their stream need from the outside: one file, as all of them give numbers of one stream.
+"""The ports of sessions, runs and their stream, in one file, since all of them assign numbers of one stream.
 
 The store is the truth; the live channel may be emptied at any moment. Each method that stores events gives them the
 session's next numbers, without holes, in one transaction with the state it changes.
@@ -40,10 +40,10 @@ class SessionPage:
 
 
 class SessionRepository(Protocol):
-    """Sessions of users. `get` raises `SessionNotFoundError` for a foreign id as for an unknown one."""
+    """Sessions of users. `get` raises `SessionNotFoundError` for another user's id as for an unknown one."""
 
     async def add(self, session: Session, *, at_most: int = 0) -> None:
-        """Raises `SessionQuotaError` when its user has `at_most` already; 0 is any number."""
+        """Adds a session. Raises `SessionQuotaError` if its user has `at_most` already; 0 for any number."""
         ...
 
     async def get(self, session_id: SessionId, user_id: UserId) -> Session: ...
@@ -58,64 +58,66 @@ class SessionRepository(Protocol):
         folder_id: str | None = None,
         archived: bool | None = None,
     ) -> SessionPage:
-        """Newest first; those of one folder, and archived ones or the others alone, where that is asked for. Raises
-        `InvalidError` for a cursor that is not ours."""
+        """A page of sessions, newest first; optionally only those of one folder, and only archived ones or the others.
+        Raises `InvalidError` for an invalid cursor."""
         ...
 
     async def update(self, session_id: SessionId, user_id: UserId, changes: dict[str, Any]) -> Session:
-        """Set title, model, pinned, archived, and single options; an option of None is taken back."""
+        """Sets title, model, pinned, archived, and single options; an option of None is reset."""
         ...
 
     async def change(self, session_id: SessionId, user_id: UserId, changes: dict[str, Any]) -> Changed:
-        """`update`, and in the same transaction store the event that tells what the session is then. What changes
-        nothing stores nothing."""
+        """Like `update`, and stores an event with the session's new state in the same transaction. Without a change
+        nothing is stored."""
         ...
 
     async def name(self, session_id: SessionId, user_id: UserId, title: str) -> Changed:
-        """`change` the title of a session that has none, and have a better one due; any other one is left alone."""
+        """Sets the title of a session that has none, like `change`, and makes a better one due; any other title is left
+        alone."""
         ...
 
     async def delete(self, session_id: SessionId, user_id: UserId) -> None:
-        """Remove the session with its events, bodies and runs, and leave the wish to remove its sandbox."""
+        """Removes the session with its events, bodies and runs, and records that its sandbox has to be removed."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """A stored event. `output` is what the model read of a result, None where that is its preview."""
+    """A stored event. `output` is the text the model read of a result, None if that is its preview."""
 
     event: Event
     output: str | None = None
 
 
 class EventLog(Protocol):
-    """The one ordered stream of a session, as stored. With a `path` only its events are read, and those that hold on
-    every path (`BESIDE_PATHS`)."""
+    """The one ordered stream of a session, as stored. With a `path`, only its events and those valid on every path
+    (`BESIDE_PATHS`) are read."""
 
     async def path(self, session_id: SessionId, *, up_to: int | None = None) -> Path:
-        """The one that is shown, as of its end or of the event `up_to`."""
+        """The shown path, as of the stream's end or of the event `up_to`."""
         ...
 
     async def append(self, session_id: SessionId, payloads: Sequence[StoredPayload]) -> list[Event]:
-        """Store events that belong to no run's writer (files changed by the user, session updated, sandbox updated)."""
+        """Stores events that belong to no run's writer (files changed by the user, session updated, sandbox
+        updated)."""
         ...
 
     async def read(
         self, session_id: SessionId, *, after: int, limit: int, most: int | None = None, path: Path = WHOLE
     ) -> list[Event]:
-        """Events with seq > after, in order, at most `limit`, and but the first one only up to `most` bytes."""
+        """The events with seq > after, in order, at most `limit`; those after the first only up to `most` bytes."""
         ...
 
     async def read_back(
         self, session_id: SessionId, *, before: int, limit: int, most: int | None = None, path: Path = WHOLE
     ) -> list[Event]:
-        """The last `limit` events with seq < before, in order, and but the last one only up to `most` bytes."""
+        """The last `limit` events with seq < before, in order; those before the last only up to `most` bytes."""
         ...
 
     async def read_entries(
         self, session_id: SessionId, *, after: int, limit: int, most: int | None = None, path: Path = WHOLE
     ) -> tuple[list[Entry], bool]:
-        """The same events as `read`, with what a model read of them, and whether they are all there are."""
+        """The same events as `read`, with the texts a model read of them, and whether there are no more."""
         ...
 
     async def heads(self, session_ids: Sequence[SessionId]) -> dict[SessionId, int]:
@@ -123,24 +125,24 @@ class EventLog(Protocol):
         ...
 
     async def body(self, session_id: SessionId, seq: int) -> Body:
-        """Raises `EventBodyNotFoundError`."""
+        """The body of an event. Raises `EventBodyNotFoundError`."""
         ...
 
 
 class Transcripts(Protocol):
-    """What was said in a session, without the work between. Of the path that is shown alone."""
+    """The messages of a session on its shown path, without the work between."""
 
     async def messages(self, session_id: SessionId, *, up_to: int, limit: int, most: int | None = None) -> list[Event]:
-        """The last user messages and answers with seq <= `up_to`, in order, and but the last one only up to `most`
+        """The last user messages and answers with seq <= `up_to`, in order; those before the last only up to `most`
         bytes."""
         ...
 
     async def beginning(self, session_id: SessionId, *, limit: int, most: int | None = None) -> list[Event]:
-        """The first of them, and but the first one only up to `most` bytes."""
+        """The first messages; those after the first only up to `most` bytes."""
         ...
 
     async def plan(self, session_id: SessionId, *, up_to: int) -> PlanUpdated | None:
-        """The agent's plan as it was last told with seq <= `up_to`, None where there was none."""
+        """The agent's last plan with seq <= `up_to`, or None."""
         ...
 
     async def tasks(self, session_id: SessionId, *, up_to: int) -> list[Task]:
@@ -148,17 +150,17 @@ class Transcripts(Protocol):
         ...
 
     async def todos(self, session_id: SessionId, *, up_to: int) -> list[Todo]:
-        """The main agent's own working list with seq <= `up_to`, empty where it has none."""
+        """The main agent's own working list with seq <= `up_to`, empty if it has none."""
         ...
 
     async def usage(self, session_id: SessionId) -> Usage:
-        """Tokens of all runs that ended."""
+        """The tokens of all runs that ended."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resolved:
-    """A wait that ended; `is_queued` where its run waits for nothing more."""
+    """A wait that ended; `is_queued`: its run waits for nothing more."""
 
     session_id: SessionId
     run_id: RunId
@@ -167,9 +169,9 @@ class Resolved:
 
 
 class RunLedger(Protocol):
-    """Runs and their leases. Every writing call is one transaction over session, run and events: more than seven
-    methods, as each is a step of the same state machine, and one contract suite tries all of them against each other.
-    """
+    """Runs and their leases. Every writing call is one transaction over session, run and events. It has more than seven
+    methods, as each is a step of the same state machine, and one contract suite tries all of them against each
+    other."""
 
     async def accept(
         self,
@@ -181,142 +183,140 @@ class RunLedger(Protocol):
         interrupt: bool = False,
         alone: bool = False,
     ) -> Accepted:
-        """Store a message; queue a run unless one is active, which then answers it too. One that interrupts leaves a
-        redirect in the inbox of a run at work, and ends all that a run waits for, which is queued again; any other one
-        leaves a run waiting, and is read once that goes on.
+        """Stores a message; queues a run unless one is active, which then answers it too. A message that interrupts
+        leaves a redirect in the inbox of an active run, and ends all that a waiting run waits for, which is queued
+        again; any other one leaves a run waiting, and is read once that continues.
 
-        One that is `alone` begins a run of its own or is not stored: `NotAloneError` where a run is active.
-
-        A run queued here is leased to the `claimant`, if there is one, and run.started recorded with it.
-
-        The same `client_message_id` again answers the first acceptance with `duplicate` true. Raises
-        `MessageDiffersError` where the message is another one, and `TooManyWaitingError` when too many messages wait
-        that no model has read; nothing is written then.
+        A message that is `alone` begins a run of its own or is not stored: `NotAloneError` if a run is active. A run
+        queued here is leased to the `claimant`, if there is one, and run.started recorded with it. The same
+        `client_message_id` again returns the first acceptance with `duplicate` true. Raises `MessageDiffersError` if
+        the message is another one, and `TooManyWaitingError` if too many messages are waiting that no model has read;
+        nothing is written then.
         """
         ...
 
     async def resume(self, session_id: SessionId, user_id: UserId, run_id: RunId, note: ContextNote) -> list[Event]:
-        """Queue a run without a message that goes on from where this one ended, and record the note for its model.
+        """Queues a run without a message that continues where this one ended, and records the note for its model.
         Raises `NothingToResumeError` unless it is the session's last one and ended before it was done."""
         ...
 
     async def compact(self, session_id: SessionId, user_id: UserId, wanted: CompactionWanted) -> list[Event]:
-        """Record that the conversation is to be summed up, and queue a run for it unless one is active, which then does
-        so before its next answer. Raises `NothingToCompactError`."""
+        """Records a request for a compaction, and queues a run for it unless one is active, which then does it before
+        its next answer. Raises `NothingToCompactError`."""
         ...
 
     async def claim(self, worker: str, *, lease_s: float, model: str, run_id: RunId | None = None) -> Lease | None:
-        """Take the oldest queued run, or one whose lease lapsed, and record run.started; None when there is none.
-        With `run_id` that one or none.
+        """Takes the oldest queued run, or one whose lease lapsed, and records run.started; None if there is none. With
+        `run_id` that one or none.
 
-        `model` names the model recorded where the session chose none.
+        `model` is recorded if the session chose none.
         """
         ...
 
     async def confirm(self, run_id: RunId, worker: str, *, lease_s: float) -> Lease | None:
-        """Take up the lease that a run was accepted with for this worker, in another process, and make it last. None
-        where it was taken up before, or lapsed and was claimed."""
+        """Confirms the lease that a run was accepted with for this worker, in another process, and extends it. None if
+        it was confirmed before, or lapsed and was claimed."""
         ...
 
     async def lapsed(self, run_ids: Sequence[RunId]) -> list[RunId]:
-        """Those of these runs whose lease lapsed and that nobody has taken since."""
+        """The runs among these whose lease lapsed and that nobody has taken since."""
         ...
 
     async def renew(self, lease: Lease, *, lease_s: float) -> Sequence[InboxMessage]:
-        """Heartbeat; answers what lies in the run's inbox, in order. Raises `LeaseLostError`."""
+        """Heartbeat; returns the messages in the run's inbox, in order. Raises `LeaseLostError`."""
         ...
 
     async def record(self, lease: Lease, items: Sequence[Recorded], *, handled: int = 0) -> list[Event]:
-        """Store events of the run, and take its inbox's messages up to the number `handled` out.
-        Raises `LeaseLostError` when fenced out, and `TasksEditedError` where tasks among them lack a change of the
-        person; nothing is written then."""
+        """Stores events of the run, and removes its inbox's messages up to the number `handled`. Raises
+        `LeaseLostError` if fenced out, and `TasksEditedError` if tasks among them lack a change of the person; nothing
+        is written then."""
         ...
 
     async def finish(
         self, lease: Lease, finished: RunFinished, *, seen_seq: int, said: Sequence[Recorded] = ()
     ) -> list[Event]:
-        """Store what was `said` last, end the run and free the session. Answers the run's stored events, its end the
-        last. Raises `LeaseLostError`.
+        """Stores the last events, `said`, ends the run and frees the session. Returns the run's stored events, its end
+        the last. Raises `LeaseLostError`.
 
-        A run that ends by itself (`RunFinished.is_by_itself`) while a user message stands after `seen_seq` does not:
-        nothing is written, the answer is empty, and the caller goes on. Any other ending queues a run of its own, in
-        the same transaction, for a message that stands after both `seen_seq` and the run's start."""
+        A run that ends by itself (`RunFinished.is_by_itself`) does not end if a user message follows `seen_seq`:
+        nothing is written, the result is empty, and the caller continues. Any other ending queues a run of its own, in
+        the same transaction, for a message that follows both `seen_seq` and the run's start."""
         ...
 
     async def wait(self, lease: Lease, waits: Sequence[Wait], *, read_seq: int) -> list[Event]:
-        """Store what is waited for and tell of it, and free lease and slot: the run waits. Raises
-        `WaitRefusedError` where a stop lies in the inbox, or a message that interrupts and stands after `read_seq`, the
-        last one that the model was given. Else `LeaseLostError`."""
+        """Stores the waits and their events, and frees lease and slot: the run waits. Raises `WaitRefusedError` if the
+        inbox has a stop, or a message that interrupts and follows `read_seq`, the last one that the model was given;
+        otherwise `LeaseLostError`."""
         ...
 
     async def release(self, lease: Lease) -> None:
-        """Give the run back: whoever claims next has it at once, and nobody renews this lease again. Raises
+        """Returns the run: the next claim gets it at once, and this lease can't be renewed any more. Raises
         `LeaseLostError`."""
         ...
 
     async def request_stop(self, session_id: SessionId, user_id: UserId, run_id: RunId | None = None) -> Run | None:
-        """Leave a stop in the inbox of the active run; a queued one is finished as stopped at once. None when the
-        session is idle, or does something else than `run_id`."""
+        """Puts a stop in the inbox of the active run; a queued one is finished as stopped at once. None if the session
+        is idle, or its active run is not `run_id`."""
         ...
 
     async def get(self, run_id: RunId) -> Run | None: ...
 
 
 class Waits(Protocol):
-    """Ends waits of runs, each exactly once, whoever else tries at the same moment: a message that interrupts
-    ends them by `RunLedger.accept`, a stop by `RunLedger.request_stop`. A run whose last wait ends is queued again."""
+    """Ends waits of runs, each exactly once, even with concurrent attempts: a message that interrupts ends them by
+    `RunLedger.accept`, a stop by `RunLedger.request_stop`. A run whose last wait ends is queued again."""
 
     async def answer(self, session_id: SessionId, user_id: UserId, wait_id: str, answer: Answer) -> Resolved:
-        """Raises `SessionNotFoundError`, `QuestionNotFoundError` or `ApprovalNotFoundError`, `QuestionAnsweredError` or
-        `ApprovalDecidedError` where it is over already or its deadline has passed by the store's clock, and
-        `InvalidError` for an answer it does not allow."""
+        """Answers a wait. Raises `SessionNotFoundError`, `QuestionNotFoundError` or `ApprovalNotFoundError`,
+        `QuestionAnsweredError` or `ApprovalDecidedError` if it is over already or its deadline has passed by the
+        store's clock, and `InvalidError` for an answer it does not allow."""
         ...
 
     async def due(self) -> Sequence[RunId]:
-        """Runs with a wait whose deadline has passed, by the store's clock."""
+        """The runs with a wait whose deadline has passed, by the store's clock."""
         ...
 
     async def expire(self, run_id: RunId) -> Resolved | None:
-        """End this run's waits whose deadline has passed; None when there are none. A run whose session is gone, which
-        can't go on, is over."""
+        """Ends this run's waits whose deadline has passed; None if there are none. A run whose session is gone is
+        ended."""
         ...
 
 
 class StreamListener(Protocol):
-    """Who is told of a stream as it goes on."""
+    """A listener of a stream."""
 
     def deliver(self, events: Sequence[Event]) -> None:
-        """Stored events and live text, as they come: possibly with gaps and duplicates."""
+        """Receives stored events and live text as they come, possibly with gaps and duplicates."""
         ...
 
     def restored(self) -> None:
-        """Something may have been lost; `SessionStream.texts` has the text so far."""
+        """Called when something may have been lost; `SessionStream.texts` has the text so far."""
         ...
 
 
 class SessionStream(Protocol):
-    """The sessions' streams, on both sides: what is stored is appended, what is live is shown, whoever listens is told.
-    Best effort: every method survives the loss of its backend. Pieces come and go as they are: offsets are counted
-    and pieces merged by the writer (`RunStream`) and by the reader (`FollowEvents`) alone."""
+    """The sessions' streams, on both sides: stored events are appended, live ones shown, and all listeners notified.
+    Best effort: every method survives the loss of its backend. Pieces are passed on as they are: only the writer
+    (`RunStream`) and the reader (`FollowEvents`) count offsets and merge pieces."""
 
     async def append(self, session_id: SessionId, events: Sequence[Event]) -> None:
-        """Tell of stored events, and of live ones that go along. Texts they hold in full are forgotten."""
+        """Sends stored events, and live ones that go with them. Texts they complete are dropped."""
         ...
 
     async def show(self, session_id: SessionId, run_id: RunId, payload: LivePayload) -> None:
-        """Tell of text as it is written, and keep the text so far for who comes late."""
+        """Sends text as it is written, and keeps the text so far for late listeners."""
         ...
 
     def forget(self, session_id: SessionId, texts: Collection[TextKey]) -> None:
-        """Drop what this process keeps of texts whose writer lost its run: it does not hear how they end."""
+        """Drops what this process keeps of texts whose writer lost its run, since it gets no event of their end."""
         ...
 
     def listen(self, session_id: SessionId, listener: StreamListener) -> AbstractAsyncContextManager[None]:
-        """Inside, `listener` is told. Entering has subscribed."""
+        """Notifies `listener` during the block. Entering subscribes."""
         ...
 
     async def texts(self, session_id: SessionId) -> list[Event]:
-        """The text so far of all that is being written, each from offset 0."""
+        """The text so far of all texts being written, each from offset 0."""
         ...
 
 
@@ -327,26 +327,26 @@ class Slot(Protocol):
     def claimant(self) -> Claimant: ...
 
     def release(self) -> None:
-        """Give the slot back."""
+        """Releases the slot."""
         ...
 
     async def begin_run(self, accepted: Accepted) -> None:
-        """Have the run driven that was accepted with a lease. Telling readers of its events is the caller's."""
+        """Starts the run that was accepted with a lease. The caller sends its events to readers."""
         ...
 
 
 class Slots(Protocol):
-    """Those of workers, for runs that begin in the moment in which their message is accepted."""
+    """The free slots of workers, for runs that begin the moment their message is accepted."""
 
     def reserve(self, session_id: SessionId) -> Slot | None:
-        """Hold a slot, and in this process begin to read what was said so far, unless it is known; None when none is
-        free."""
+        """Reserves a slot, and in this process begins to read the conversation so far, unless it is known; None if none
+        is free."""
         ...
 
 
 class BackgroundWork(Protocol):
-    """What goes on in the background of a session, beside its runs."""
+    """The background work of a session, besides its runs."""
 
     async def all(self, session_id: SessionId, user_id: UserId) -> None:
-        """End all of it. Raises `SessionNotFoundError`."""
+        """Ends all of it. Raises `SessionNotFoundError`."""
         ...

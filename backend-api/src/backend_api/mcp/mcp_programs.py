@@ -1,4 +1,4 @@
-"""Programs that are MCP servers, in the sandboxes of sessions, over the endpoint's WebSocket."""
+"""MCP servers that are programs, run in the sandboxes of sessions, over the endpoint's WebSocket."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from contracts.mcp_programs import MAX_LINE_BYTES, PATH, McpProgramStart
 
 @dataclass(frozen=True, slots=True)
 class McpPrograms:
-    """Starts them."""
+    """Starts programs in sandboxes."""
 
     sandboxes: Sandboxes
     endpoints: Endpoints
 
     @asynccontextmanager
     async def open(self, session_id: str, user_id: str, start: McpProgramStart) -> AsyncGenerator[BoundedConnection]:
-        """One of the session's sandbox, which is started where there is none; each message is a line. It ends with the
-        block. Raises `SandboxUnavailableError`."""
+        """Starts a program in the session's sandbox, which is started if there is none; each message is a line. The
+        program ends with the block. Raises `SandboxUnavailableError`."""
         sandbox = await self.sandboxes.ensure(session_id, user_id)
         token = await self.endpoints.address(sandbox, (Scope.EXEC,))
         async with AsyncExitStack() as stack:

@@ -49,12 +49,12 @@ from backend_api.sandboxes.tool_api.endpoints import Endpoints
 from backend_api.settings.ports import SecretBox
 
 AT_ONCE = 2_000
-"""Connections of a process: a server with a stream has several for the length of a run."""
+"""Connections of a process: a server with a stream has several during a run."""
 _PORTS = {"http": 80, "https": 443}
 
 
 class McpSettings(BaseSettings):
-    """Of the environment."""
+    """Settings from the environment."""
 
     model_config = SettingsConfigDict(frozen=True, extra="ignore", env_ignore_empty=True)
 
@@ -69,14 +69,14 @@ class McpSettings(BaseSettings):
 
 
 def plan_mcp(settings: McpSettings) -> Planned:
-    """The servers that everybody has, `shared_mcp`. Raises `McpFileError`."""
+    """Reads the deployment's servers, the port `shared_mcp`. Raises `McpFileError`."""
     shared = read_mcp_file(settings.mcp_config, os.environ) if settings.mcp_config is not None else []
     return Planned(ports={"shared_mcp": shared}, secrets=[secret for target in shared for secret in target.secrets()])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Connecting:
-    """What servers are connected to by, and signed in at."""
+    """The connector for servers, and the authorizer for signing in at them."""
 
     connections: McpConnector
     authorizer: Authorizer
@@ -90,8 +90,8 @@ async def open_connections(
     programs: McpPrograms | None = None,
     fetch_proxy: str = "",
 ) -> AsyncGenerator[Connecting]:
-    """What a deployment names may be private; what its users name only where `MCP_ALLOWED_HOSTS` says so: tools
-    write, so what may be read is not enough."""
+    """Servers of the deployment may have private addresses; those of users only if `MCP_ALLOWED_HOSTS` allows it. The
+    hosts allowed for reading don't count, since tools can write."""
     allowed = allowed_hosts(settings.mcp_allowed_hosts)
     rules = FetchRules(allowed)
     own_rules = FetchRules(allowed | {host for target in shared if (host := _host_of(target)) is not None})
@@ -132,8 +132,8 @@ async def open_mcp(
     clock: Callable[[], float],
     mcp_connector: McpConnector | None = None,
 ) -> AsyncGenerator[Parts]:
-    """Its ports are the use cases of its routes, `list_mcp_tools`, and `mcp_tools`, those of a run. Its tasks seal anew
-    what another key sealed."""
+    """Its ports are the use cases of its routes, `list_mcp_tools`, and `mcp_tools`, the servers of runs. Its tasks
+    reseal secrets under the present key."""
     store, sign_ins = MongoMcpServers(), SignInsOfUsers(MongoSignIns(), secret_box)
     servers, programs = ServersOfUsers(store, secret_box, shared_mcp), McpPrograms(sandboxes, endpoints)
     async with open_connections(settings, shared_mcp, sign_ins, programs, fetch_proxy) as opened:

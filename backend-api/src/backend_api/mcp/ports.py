@@ -1,4 +1,4 @@
-"""What agents need of MCP servers."""
+"""The ports by which agents use MCP servers."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from backend_api.mcp.domain.entity import Listing, McpCause, McpTarget
 
 
 class McpServerError(Exception):
-    """A server that can't be used, in words for people and models, without any secret. It is no error of a run. `cause`
-    is for whoever says it in another language."""
+    """A server can't be used, in words for people and models, without any secret. It does not fail the run. `cause`
+    lets others say it in another language."""
 
     def __init__(self, reason: str, cause: McpCause = "other") -> None:
         super().__init__(reason)
@@ -22,20 +22,20 @@ class McpServerError(Exception):
 
 
 class McpNotCalledError(McpServerError):
-    """The server can't be used over this connection, and what was asked of it has not happened: it may be asked once
-    more over a new one."""
+    """The server can't be used over this connection, and the request has not taken effect: it may be repeated over a
+    new one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Whose session a server is connected for. One that is a program runs in its sandbox."""
+    """The session and user a server is connected for. A program runs in the session's sandbox."""
 
     session_id: str
     user_id: str
 
 
 class McpConnection(Protocol):
-    """An open connection. Whatever the server sends takes a bounded share of time and memory."""
+    """An open connection. Whatever the server sends, the time and memory it takes are bounded."""
 
     @property
     def is_open(self) -> bool:
@@ -44,25 +44,25 @@ class McpConnection(Protocol):
 
     @property
     def has_changed(self) -> bool:
-        """Whether it said that it lists other tools since it was asked."""
+        """Whether the server announced a changed list of tools since it was last read."""
         ...
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether the server may not know its session any more: later calls are better made over a new one."""
+        """Whether the server may have lost the session: later calls are better made over a new connection."""
         ...
 
     async def listing(self) -> Listing:
-        """What the server lists by now. Raises `McpServerError`, `McpNotCalledError`."""
+        """The tools that the server lists now. Raises `McpServerError`, `McpNotCalledError`."""
         ...
 
     async def call(self, name: str, call: ToolCall) -> Done:
-        """One of its tools, by the server's own name; cancelling tells the server. Raises `McpServerError` where the
-        connection broke, `McpNotCalledError` where it can't have reached the tool."""
+        """Calls one of its tools by the server's own name; cancelling notifies the server. Raises `McpServerError` if
+        the connection broke, `McpNotCalledError` if the call can't have reached the tool."""
         ...
 
     async def close(self) -> None:
-        """It ends within a moment, and with it a program that was started."""
+        """Closes the connection within a moment, and ends the program if it is one."""
         ...
 
 
@@ -70,21 +70,22 @@ class McpConnector(Protocol):
     """Connects to servers."""
 
     async def connect(self, target: McpTarget, place: Place) -> McpConnection:
-        """Raises `McpServerError`, and `UnavailableError` where a sandbox can't be had. Cancelling leaves nothing."""
+        """Connects to a server. Raises `McpServerError`, and `UnavailableError` if no sandbox is available. Cancelling
+        leaves nothing behind."""
         ...
 
 
 class ServerJournal(Protocol):
-    """Where a run keeps which servers it had and what these offered."""
+    """The record of the servers a run had and the tools they offered."""
 
     async def conversation(self) -> object:
-        """Read the run's conversation, so that `mcp_servers` is of now."""
+        """Reads the run's conversation, so that `mcp_servers` is up to date."""
         ...
 
     def mcp_servers(self) -> Mapping[str, KnownMcpServer]:
-        """What is known of each server, by its name."""
+        """The known state of each server, by its name."""
         ...
 
     def record_items(self, items: Sequence[Recorded], *, handled: int = 0) -> Awaitable[None]:
-        """Store these in one step."""
+        """Stores these events in one step."""
         ...

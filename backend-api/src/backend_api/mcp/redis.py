@@ -1,4 +1,4 @@
-"""Sign-ins at MCP servers that were begun, in Redis."""
+"""Pending sign-ins at MCP servers, in Redis."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tools of MCP servers, which a run finds as it begins."""
+"""The tools of MCP servers, which a run finds when it begins."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ class McpTools:
     """`ToolSource`."""
 
     async def tools(self, setup: Setup) -> Sequence[Tool]:
-        """The same for all agents of a run."""
+        """The same tools for all agents of a run."""
         return setup.mcp_tools

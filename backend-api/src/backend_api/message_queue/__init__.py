@@ -1,1 +1,1 @@
-"""Messages that wait in a session for the end of the run at work."""
+"""Messages that wait in a session for the end of the active run."""

@@ -1,4 +1,4 @@
-"""Keep messages for after the run at work, and send each when it is its turn."""
+"""Keeps messages for after the active run, and sends each in its turn."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _now() -> datetime:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeepQueue:
-    """Whose session it is not, does not find it: `SessionNotFoundError`."""
+    """Manages the queue of a session. Other users get `SessionNotFoundError`."""
 
     sessions: SessionRepository
     store: QueuedMessages
@@ -52,7 +52,7 @@ class KeepQueue:
     async def add(
         self, session_id: SessionId, user_id: UserId, text: str, attachments: Sequence[str], client_id: str | None
     ) -> Queued | None:
-        """One at the end, once under each id of the client's; None where it was sent already. Raises `InvalidError`,
+        """Adds a message at the end, once for each client id; None if it was sent already. Raises `InvalidError`,
         `MessageTooLongError`, `LimitError`, `QueueFullError`, and what `CheckAttachments` raises."""
         await self.sessions.get(session_id, user_id)
         files = tuple(attachments)
@@ -74,8 +74,8 @@ class KeepQueue:
         text: str | None,
         attachments: Sequence[str] | None,
     ) -> Queued:
-        """What was read as this version. Raises `QueuedMessageNotFoundError`, `QueuedMessageChangedError`,
-        `QueuedMessageLeavingError`, and what `add` raises of a text and files."""
+        """Edits the message if it still has this version. Raises `QueuedMessageNotFoundError`,
+        `QueuedMessageChangedError`, `QueuedMessageLeavingError`, and what `add` raises for a text and files."""
         await self.sessions.get(session_id, user_id)
         files = None if attachments is None else tuple(attachments)
         await self._check_files(session_id, user_id, files or ())
@@ -91,13 +91,13 @@ class KeepQueue:
         return changed
 
     async def order(self, session_id: SessionId, user_id: UserId, message_ids: Sequence[str]) -> Queue:
-        """All of them, in the order in which they are to be sent. Raises `QueueChangedError`."""
+        """Puts all messages in the order in which they are to be sent. Raises `QueueChangedError`."""
         await self.stream.append(session_id, await self.store.order(session_id, user_id, message_ids))
         await self.notifier.notify(Topic.QUEUE_DUE, session_id)
         return await self.store.of_session(session_id)
 
     async def remove(self, session_id: SessionId, user_id: UserId, message_id: str) -> None:
-        """Raises `QueuedMessageNotFoundError`, `QueuedMessageLeavingError`."""
+        """Removes a message. Raises `QueuedMessageNotFoundError`, `QueuedMessageLeavingError`."""
         await self.stream.append(session_id, await self.store.remove(session_id, user_id, message_id))
         await self.notifier.notify(Topic.QUEUE_DUE, session_id)
 
@@ -108,9 +108,9 @@ class KeepQueue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SendQueued:
-    """Sends what waits: at the person's wish at once, else one after the other, each once the run before was completed.
-    A message is claimed before, sent under its own id, and gone from the queue after: whoever comes upon one that was
-    left between sends none twice, as the session takes an id once."""
+    """Sends queued messages: at once if the person wants it, otherwise one by one, each after the previous run was
+    completed. A message is claimed first, sent under its own id, and then removed from the queue. If that is
+    interrupted, it is not sent twice, since the session accepts an id once."""
 
     store: QueueClaims
     stream: SessionStream
@@ -119,12 +119,12 @@ class SendQueued:
     sweep_s: float = SWEEP_S
 
     async def now(self, session_id: SessionId, user_id: UserId, message_id: str) -> Accepted:
-        """It cuts the turn of a run at work. Raises `SessionNotFoundError`, `QueuedMessageNotFoundError`,
-        `QueuedMessageLeavingError`, and what `SendMessage` raises."""
+        """Sends a message now, which cuts the turn of an active run. Raises `SessionNotFoundError`,
+        `QueuedMessageNotFoundError`, `QueuedMessageLeavingError`, and what `SendMessage` raises."""
         return await self._send(await self.store.claim(session_id, user_id, message_id), interrupt=True)
 
     async def send_until_cancelled(self) -> None:
-        """For ever, over all faults."""
+        """Sends due messages for ever, whatever fails."""
         async with self.notifier.subscribe(Topic.QUEUE_DUE) as due:
             while True:
                 told = await due.next(self.sweep_s)
@@ -143,7 +143,7 @@ class SendQueued:
             logger.warning("a queued message was not sent", extra=extra, exc_info=not isinstance(error, DomainError))
 
     async def send_due(self, session_id: SessionId) -> Accepted | None:
-        """The first one of a session, if it is its turn; None where it is not, or could not be sent now."""
+        """Sends the first message of a session if it is its turn; None if it is not, or could not be sent now."""
         await self.stream.append(session_id, await self.store.settle_lapsed(session_id))
         claimed = await self.store.claim_due(session_id)
         if claimed is None:
@@ -165,7 +165,7 @@ class SendQueued:
         try:
             accepted = await self.send(session_id, claimed.user_id, message)
         except StoreUnavailableError:
-            # It may be stored: the claim lapses, and who looks then knows.
+            # It may have been stored: when the claim lapses, `settle_lapsed` finds out.
             raise
         except DomainError as error:
             passes = interrupt or isinstance(error, NotAloneError | LimitError | UnavailableError)

@@ -13,14 +13,14 @@ from backend_api.kit.ids import SessionId, UserId
 from backend_api.kit.unseen import is_blank
 
 MAX_QUEUED = 20
-"""Of a session."""
+"""The limit for one session."""
 Held = Literal["failed", "stopped", "interrupted"]
-"""How the last run ended, after which a queue waits for the person."""
+"""The outcome of the last run, if it makes the queue wait for the person."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """Why a message could not be sent when it was its turn."""
+    """The reason a message could not be sent in its turn."""
 
     code: str
     detail: str
@@ -28,7 +28,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Queued:
-    """One that waits. It is sent under its `id` as `client_message_id`; `version` grows with each edit."""
+    """A queued message. It is sent with its `id` as `client_message_id`; `version` grows with each edit."""
 
     id: str
     text: str
@@ -39,7 +39,7 @@ class Queued:
     problem: Problem | None = None
 
     def edited(self, text: str | None, attachments: tuple[str, ...] | None) -> Queued:
-        """With what is not None in place of what it was. Raises what `check` raises."""
+        """The message with the values that are not None. Raises what `check` raises."""
         edited = replace(
             self,
             text=self.text if text is None else text,
@@ -53,7 +53,7 @@ class Queued:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Queue:
-    """What waits in a session, the next one first, and why it goes on waiting though nothing runs."""
+    """The queue of a session, the next message first, and the reason if it waits though no run is active."""
 
     items: list[Queued]
     held: Held | None
@@ -61,7 +61,7 @@ class Queue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claimed:
-    """A message that whoever has its `token` is sending."""
+    """A message being sent by whoever has its `token`."""
 
     message: Queued
     session_id: SessionId
@@ -70,7 +70,7 @@ class Claimed:
 
 
 def check(text: str, attachments: tuple[str, ...]) -> None:
-    """As of any message. Raises `InvalidError`, `MessageTooLongError`."""
+    """Checks it like any message. Raises `InvalidError`, `MessageTooLongError`."""
     if is_blank(text) and not attachments:
         raise InvalidError("A queued message has a text or files. Write what the agent is to read.", field="body.text")
     if len(text) > MAX_MESSAGE_CHARACTERS:

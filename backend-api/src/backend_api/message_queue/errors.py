@@ -1,4 +1,4 @@
-"""What can go wrong with queued messages."""
+"""Errors of queued messages."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from backend_api.kit.errors import ConflictError, NotFoundError
 
 
 class QueuedMessageNotFoundError(NotFoundError):
-    """It was sent or taken away, or is none of this session."""
+    """The message was sent or removed, or is not of this session."""
 
     code = "queued_message_not_found"
 
 
 class QueuedMessageChangedError(ConflictError):
-    """The message is not as it was read; nothing was changed."""
+    """The message has changed since it was read; nothing was changed."""
 
     code = "queued_message_changed"
 
@@ -24,12 +24,12 @@ class QueuedMessageLeavingError(ConflictError):
 
 
 class QueueChangedError(ConflictError):
-    """Other messages wait than those that were put in order; nothing was changed."""
+    """The queue has other messages than those in the given order; nothing was changed."""
 
     code = "queue_changed"
 
 
 class QueueFullError(ConflictError):
-    """As many messages of the session wait as may."""
+    """The session has reached the limit of queued messages."""
 
     code = "queue_full"

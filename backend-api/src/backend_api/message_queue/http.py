@@ -1,4 +1,4 @@
-"""What waits in a session for the end of the run at work."""
+"""The queue of messages that wait in a session for the end of the active run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Attachment = Annotated[str, StringConstraints(max_length=4096)]
 
 
 class QueueProblemBody(AnswerBody):
-    """Why it could not be sent when it was its turn. It is tried again once it is edited, or at the person's wish."""
+    """The reason it could not be sent in its turn. It is tried again once it is edited, or when the person sends it."""
 
     code: str
     detail: str
@@ -49,7 +49,7 @@ class QueueBody(AnswerBody):
 
     @classmethod
     def of(cls, queue: Queue) -> QueueBody:
-        """The answer for a queue."""
+        """The body for a queue."""
         items = [_body(one, position) for position, one in enumerate(queue.items)]
         return cls(items=items, held=queue.held)
 
@@ -90,7 +90,7 @@ def _body(message: Queued, position: int) -> QueuedMessageBody:
 
 @router.get("")
 async def read_queue(session_id: str, caller: CurrentCaller, message_queue: Kept) -> QueueBody:
-    """Return what waits, the next one first. `queue.updated` tells that it changed."""
+    """Return the queue, the next message first. The event `queue.updated` reports changes."""
     return QueueBody.of(await message_queue.read(SessionId(session_id), caller.user.id))
 
 
@@ -98,8 +98,8 @@ async def read_queue(session_id: str, caller: CurrentCaller, message_queue: Kept
 async def queue_message(
     session_id: str, body: QueueMessageBody, caller: CurrentCaller, message_queue: Kept
 ) -> QueueBody:
-    """Have a message wait until the run at work, and what waits before it, is answered; in an idle session it is sent
-    at once. Answers the queue, in which one that was sent already is no more. 409 where 20 wait."""
+    """Queue a message until the active run, and the messages before it, are answered; in an idle session it is sent at
+    once. Returns the queue, without a message that was sent already. 409 if there are 20 already."""
     own = SessionId(session_id)
     await message_queue.add(own, caller.user.id, body.text, body.attachments, body.client_id)
     return QueueBody.of(await message_queue.read(own, caller.user.id))
@@ -109,7 +109,7 @@ async def queue_message(
 async def edit_queued_message(
     session_id: str, queued_id: QueuedId, body: EditQueuedBody, caller: CurrentCaller, message_queue: Kept
 ) -> QueueBody:
-    """Edit one; what is left out stays as it is. 409 where it was edited elsewhere, or is just being sent."""
+    """Edit a queued message; omitted fields stay as they are. 409 if it was edited elsewhere, or is just being sent."""
     own = SessionId(session_id)
     await message_queue.edit(
         own, caller.user.id, queued_id, version=body.version, text=body.text, attachments=body.attachments
@@ -119,7 +119,7 @@ async def edit_queued_message(
 
 @router.post("/order", responses={409: {}})
 async def order_queue(session_id: str, body: QueueOrderBody, caller: CurrentCaller, message_queue: Kept) -> QueueBody:
-    """Put all that waits in this order. 409 where others wait by now."""
+    """Put all queued messages in this order. 409 if the queue has others by now."""
     return QueueBody.of(await message_queue.order(SessionId(session_id), caller.user.id, body.ids))
 
 
@@ -130,11 +130,11 @@ async def send_queued_message(
     caller: CurrentCaller,
     send_queued: Annotated[SendQueued, port("send_queued")],
 ) -> AcceptedBody:
-    """Send one now, as a message that interrupts: it cuts the present turn of a run at work."""
+    """Send a queued message now, as one that interrupts: it cuts the current turn of an active run."""
     return AcceptedBody.model_validate(await send_queued.now(SessionId(session_id), caller.user.id, queued_id))
 
 
 @router.delete("/{queued_id}", status_code=204, response_class=Response, responses={409: {}})
 async def take_queued_message(session_id: str, queued_id: QueuedId, caller: CurrentCaller, message_queue: Kept) -> None:
-    """Take one away: it is never sent. 409 where it is just being sent."""
+    """Remove a queued message: it is never sent. 409 if it is just being sent."""
     await message_queue.remove(SessionId(session_id), caller.user.id, queued_id)

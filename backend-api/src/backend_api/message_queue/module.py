@@ -1,4 +1,4 @@
-"""Messages that wait for the end of the run at work, as a module of the gateway."""
+"""Messages that wait for the end of the active run, as a module of the gateway."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ async def open_message_queue(
     send_message: SendMessage,
 ) -> AsyncGenerator[Parts]:
     """Its ports are `message_queue`, a `KeepQueue`, `send_queued`, a `SendQueued`, and `queued_messages`, which reads
-    them as a page opens; its task sends what is due."""
+    them when a page opens; its task sends due messages."""
     store = MongoQueuedMessages(database)
     keep = KeepQueue(
         sessions=sessions,

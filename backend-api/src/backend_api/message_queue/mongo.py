@@ -26,14 +26,13 @@ from backend_api.message_queue.errors import (
 )
 
 CLAIM_S = 20.0
-"""Longer than a message is sent. One that was left sooner by a process that ended stays as it is until then."""
+"""Longer than sending takes. A message claimed by a process that ended is left alone for so long."""
 _HOLDS = ("failed", "stopped", "interrupted")
 _ORDER = [("position", ASCENDING)]
 
 
 class QueuedMessageDocument(beanie.Document):
-    """A message that waits in a session. Whoever sends it has put a `claim` on it, which lapses by the database's
-    clock."""
+    """A queued message of a session. Its sender has put a `claim` on it, which lapses by the database's clock."""
 
     id: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] -- session and id in one
     session_id: str
@@ -55,8 +54,8 @@ class QueuedMessageDocument(beanie.Document):
 
 
 class MongoQueuedMessages:
-    """`QueuedMessages` and `QueueClaims`. Whoever changes those of one session at once writes the session, and so does
-    so one after the other; a claim is one write that finds none."""
+    """`QueuedMessages` and `QueueClaims`. Concurrent changes of one session's queue all write the session, so they
+    happen one after the other; a claim is a single write that requires that there is none."""
 
     def __init__(self, database: Database, *, claim_s: float = CLAIM_S) -> None:
         # The driver: messages, session and event change in one transaction.
@@ -170,7 +169,7 @@ class MongoQueuedMessages:
             if first is None or first["claim"] or first["problem"] or not await self._may_go_on(first):
                 return None
             claimed = await self._claim({"_id": first["_id"], "version": first["version"], "problem": None})
-            # Whoever was first may have sent the one before meanwhile, or the person put them in another order.
+            # Another sender may have sent the previous one meanwhile, or the person changed the order.
             if claimed is not None and not await self._is_still_first(first):
                 await self._unclaim(claimed)
                 return None
@@ -218,7 +217,7 @@ class MongoQueuedMessages:
         try:
             return await in_transaction(self._database, work)
         except (_KnownError, SessionNotFoundError):
-            # Somebody else was first, or the session was deleted, which takes its queue with it.
+            # Another process did it, or the session was deleted together with its queue.
             return []
 
     async def _claim(self, wanted: Document) -> Claimed | None:
@@ -240,7 +239,7 @@ class MongoQueuedMessages:
         return now_first is not None and now_first["_id"] == first["_id"] and await self._may_go_on(first)
 
     async def _may_go_on(self, first: Document) -> bool:
-        """Whether nothing runs in its session, nothing there waits for the person, and the person may log in."""
+        """Whether no run is active in its session, nothing there waits for the person, and the person may log in."""
         wanted = {"_id": first["session_id"], "user_id": first["user_id"], "active_run_id": None}
         if await self._database["sessions"].find_one(wanted, {"_id": 1}) is None:
             return False
@@ -250,7 +249,7 @@ class MongoQueuedMessages:
         return await self._database["users"].find_one(disabled, {"_id": 1}) is None
 
     async def _held(self, session_id: str) -> Held | None:
-        """How the last run ended, where that was not as it should."""
+        """The outcome of the last run, if that failed or was cut short."""
         newest = [("created_at", DESCENDING)]
         run = await self._database["runs"].find_one({"session_id": session_id}, {"status": 1}, sort=newest)
         return run["status"] if run and run["status"] in _HOLDS else None
@@ -290,7 +289,7 @@ class MongoQueuedMessages:
 
 
 class _KnownError(Exception):
-    """What was to be done is done already; the transaction writes nothing."""
+    """The work was done already; the transaction writes nothing."""
 
     def __init__(self, message: Queued | None) -> None:
         super().__init__()

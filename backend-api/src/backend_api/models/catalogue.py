@@ -27,8 +27,8 @@ FREE = Prices(input=0, cache_read=0, cache_write=0, output=0)
 class Catalogue:
     """`ModelCatalogue` of the settings; an async context manager that closes the providers' connections.
 
-    That of one user asks providers other than the user's `own` over the connections of the deployment's, `shared`, and
-    has no demo model beside own ones. A role whose model is not there for the user is not filled.
+    A user's catalogue asks providers other than the user's `own` over the connections of the deployment's, `shared`,
+    and has no demo model if there are own ones. A role whose model the user does not have is left empty.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class Catalogue:
         self._retry = retry or RetryPolicy()
         self._table = shared._table if shared else _table(settings)
         self._settings = settings
-        # That of a user's catalogue is never asked, and so never started.
+        # A user's catalogue never uses its own, so it is never started.
         self._token_process = TokenProcess()
         self._tokenizers = shared._tokenizers if shared else Tokenizers(self._token_process.count)
         self._lent: Mapping[str, ClosableModel] = (
@@ -92,8 +92,8 @@ class Catalogue:
         return self._roles.get(role)
 
     def best_of(self, names: Sequence[str], provider: str, *, is_official: bool) -> str | None:
-        """Of a provider's list the model to begin with: its default one, else the first that the table knows, else the
-        first."""
+        """The model to begin with from a provider's list: its default one, else the first that the table knows, else
+        the first."""
         default = PROVIDERS[provider].default_model
         if is_official and default in names:
             return default
@@ -101,14 +101,14 @@ class Catalogue:
         return next(known, next(iter(names), None))
 
     def _names(self) -> frozenset[str]:
-        """Of all models that the deployment asks, or those are asked who bring no more than a key."""
+        """The models that the deployment asks, and those that users who only bring a key ask."""
         roles = (model.info.id for model in self._roles.values() if model is not None)
         return frozenset((*self._chosen, *roles, *(provider.default_model for provider in PROVIDERS.values())))
 
     def _for_role(self, name: str) -> ResolvedModel | None:
         if name in self._chosen:
             return self._chosen[name]
-        # The one that makes it before any that may serve it, too.
+        # The model's maker comes before others that may serve it.
         for is_official in (True, False):
             for provider in self._providers:
                 is_own = PROVIDERS[provider].is_official(self._settings)
@@ -135,7 +135,7 @@ class Catalogue:
 
 
 def _offers(settings: LlmSettings, first: str) -> dict[str, str]:
-    """The names on offer with their providers, the user's own before the others."""
+    """The names on offer with their providers, the user's own first."""
     offers: dict[str, str] = {}
     is_auto = settings.provider == "auto"
     wanted = [name for name, provider in PROVIDERS.items() if provider.is_set(settings)]
@@ -173,10 +173,10 @@ def _unknown_role(role: Role, name: str) -> LlmSettingError:
 
 
 def _info(name: str, provider: str, settings: LlmSettings, facts: ModelFacts, *, is_default: bool) -> ModelInfo:
-    # A user may have a model of this name elsewhere, where nobody reads the form.
+    # A user's model of this name may be at a provider that does not use the form.
     if provider != "anthropic" and provider not in settings.own and facts.thinking_form is not None:
         raise LlmSettingError(f"MODELS_FILE: {name}: thinking_form is for models asked as Anthropic's alone.")
-    # What VISION_MODELS says counts more: the name of one that sees, or after a minus of one that does not.
+    # VISION_MODELS takes precedence: a name means that the model sees, a name after a minus that it does not.
     is_said = name in settings.vision_models or f"-{name}" in settings.vision_models
     return ModelInfo(
         id=name,

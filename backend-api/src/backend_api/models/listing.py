@@ -1,4 +1,4 @@
-"""The models that a provider offers for a key, by its own list of them.
+"""The models that a provider lists for a key.
 
 Sources: OpenAI's `GET /v1/models`, which compatible servers have too (OpenRouter, DeepSeek, Gemini, Ollama), and
 Anthropic's `GET /v1/models`.
@@ -24,7 +24,7 @@ from backend_api.models.wire.wire import OTHER_FORMAT, answering
 from service_kit.bounded_json import MalformedJsonError, read_json
 
 MAX_BYTES = 8 * 1024 * 1024
-"""OpenRouter's list of some 400 models has about one megabyte."""
+"""OpenRouter's list of some 400 models takes about one megabyte."""
 MOST_VALUES = 500_000
 MOST = 1_000
 WITHIN_S = 20.0
@@ -35,15 +35,15 @@ _NO_CHAT = re.compile(
     r"|aqa|deep-research|-search-|speech|ocr",
     re.IGNORECASE,
 )
-"""Parts of names of models that answer no conversation, or call no tools."""
+"""Parts of the names of models that don't chat, or don't call tools."""
 
 
 class _Model(BaseModel):
     id: str
     created: int | float = 0
-    """Seconds since 1970. Anthropic's list has no such field, but begins with its newest."""
+    """Seconds since 1970. Anthropic's list has no such field, but is sorted newest first."""
     supported_parameters: list[str] | None = None
-    """OpenRouter's: what of a request a model takes."""
+    """The request parameters a model accepts (OpenRouter)."""
 
 
 class _Models(BaseModel):
@@ -54,8 +54,8 @@ _READ = TypeAdapter(_Models)
 
 
 async def list_models(provider: ProviderName, key: str, base_url: str) -> Sequence[str]:
-    """The models that a provider has for a user's key, at its own address where `base_url` is empty: the names, newest
-    first, of those that can hold a conversation with tools.
+    """The names, newest first, of the models that can chat with tools, as the provider lists them for a user's key; an
+    empty `base_url` means the provider's own address.
 
     Raises `ModelError`, whose message may repeat the key.
     """

@@ -1,5 +1,5 @@
-"""What is known of models: a file of the product (`models.toml`, which says what its fields are), and one of the
-deployment's over it."""
+"""Facts about models: the product's file (`models.toml`, which documents its fields), overridden by the
+deployment's."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from backend_api.agent.model import Thinks
 from backend_api.agent.prices import Prices
 
 OPENAI_HOST = "api.openai.com"
-"""Where OpenAI itself serves its models."""
+"""The host of OpenAI's own API."""
 ThinkingForm = Literal["adaptive", "budget"]
 ComputerUse = Literal[
     "computer_toolset_20260801", "computer_20251124", "computer_20250124", "computer", "computer_use_preview"
 ]
-"""Tools of providers by which a model uses a desktop: three of Anthropic's, two of OpenAI's."""
+"""Providers' tools by which a model uses a desktop: three of Anthropic's, two of OpenAI's."""
 Price = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)]
 Tokens = Annotated[int, Field(ge=1, strict=True)]
 _DAY = re.compile(r"(?:-(?:\d{8}|\d{4}-\d{2}-\d{2}|latest))?(?:-v\d+)?(?:@.*)?$")
@@ -33,12 +33,12 @@ _VENDORS = re.compile(r"^(?:[a-z]+\.)+")
 
 
 class ModelsFileError(ValueError):
-    """A file of models that can't be used; the message names file, entry and field."""
+    """A file of models can't be used; the message names file, entry and field."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelFacts:
-    """None where nothing is known. `context_window` and `output_limit` in tokens."""
+    """The facts about a model, None for each that is unknown. `context_window` and `output_limit` are in tokens."""
 
     context_window: int | None = None
     output_limit: int | None = None
@@ -52,13 +52,13 @@ class ModelFacts:
     tool_search: bool | None = None
 
     def over(self, other: ModelFacts) -> ModelFacts:
-        """What this says, and the other's for what it does not."""
+        """These facts, completed by the other's where unknown."""
         known = {entry.name: getattr(self, entry.name) for entry in fields(self)}
         return ModelFacts(**{name: getattr(other, name) if value is None else value for name, value in known.items()})
 
 
 FactsOf = Callable[[str], ModelFacts]
-"""By a model's name, as one provider serves it."""
+"""Looks up a model's facts by name, as one provider serves it."""
 
 
 class _Strict(BaseModel):
@@ -113,26 +113,26 @@ class _File(_Strict):
 
 
 class ModelTable:
-    """Facts by name, those of `own` entries first."""
+    """Facts by model name; `own` entries come first."""
 
     def __init__(self, own: Sequence[_Entry] = ()) -> None:
         self._own = own
 
     def is_known(self, name: str, provider: str, *, is_official: bool) -> bool:
-        """Whether an entry names it as one of this provider's; behind another address, whether any does."""
+        """Whether an entry names it as a model of this provider; at another address, whether any entry names it."""
         if _find(self._own, name) is not None:
             return True
         entry = _find(_product_entries(), name)
         return entry is not None and (entry.provider == provider or not is_official)
 
     def facts(self, name: str, provider: str, *, is_official: bool) -> ModelFacts:
-        """Of a model as this provider serves it, at its own address where `is_official`."""
+        """The facts of a model as this provider serves it; `is_official` means at the provider's own address."""
         own, known = _find(self._own, name), _find(_product_entries(), name)
         facts = ModelFacts()
         if known is not None and (known.provider or provider) == provider and is_official:
             facts = known.facts()
         elif known is not None:
-            # Servers that speak as Anthropic does are asked for thinking as the name says.
+            # On servers compatible with Anthropic, the name decides how thinking is requested.
             is_claude = known.provider == provider == "anthropic"
             facts = ModelFacts(
                 pictures=known.pictures,
@@ -143,18 +143,18 @@ class ModelTable:
 
 
 def unknown(name: str) -> ModelFacts:
-    """Of a model that nothing is known of."""
+    """The facts of a model about which nothing is known."""
     del name
     return ModelFacts()
 
 
 def elsewhere(name: str) -> ModelFacts:
-    """Of a model of Anthropic's behind another server's address."""
+    """The facts of an Anthropic model at another server's address."""
     return ModelTable().facts(name, "anthropic", is_official=False)
 
 
 def read_models_file(path: Path | None) -> ModelTable:
-    """The table with the deployment's file, if it has one. Raises `ModelsFileError`."""
+    """The table with the deployment's file, if there is one. Raises `ModelsFileError`."""
     if path is None:
         return ModelTable()
     try:
@@ -181,7 +181,7 @@ def _parse(text: str, file: str) -> tuple[_Entry, ...]:
 
 
 def _describe_fault(place: tuple[int | str, ...], message: str) -> str:
-    """Entries are counted from 1, as a person does."""
+    """Describes the place of a fault, with entries counted from 1."""
     if len(place) < 2 or not isinstance(place[1], int):
         return f"{'.'.join(map(str, place))}: {message}"
     return f"[[model]] number {place[1] + 1}, field {'.'.join(map(str, place[2:]))}: {message}"

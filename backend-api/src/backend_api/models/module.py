@@ -1,4 +1,4 @@
-"""The models that agents ask, as a module of the gateway: those of the deployment."""
+"""The models of the deployment, as a module of the gateway."""
 
 from __future__ import annotations
 
@@ -22,12 +22,13 @@ from backend_api.models.wire.calls import RetryPolicy
 from backend_api.module import Module, Parts, Planned
 
 SPARE_ANSWERS = 100
-"""Of runs that were left are some still being closed when the next ask."""
+"""Extra connections: some answers of abandoned runs are still being closed when the next run starts."""
 _RETRY = RetryPolicy()
 
 
 class ModelSettings(BaseSettings):
-    """Of the environment. How many runs and teammates there are at a time decides how many connections are open."""
+    """Settings from the environment. The limits of concurrent runs and teammates determine how many connections may be
+    open."""
 
     model_config = SettingsConfigDict(frozen=True, extra="ignore", env_ignore_empty=True)
 
@@ -72,7 +73,7 @@ class ModelSettings(BaseSettings):
 
     @property
     def roles(self) -> dict[Role, str]:
-        """The models that are named for a role, empty for none."""
+        """The model set for each role, empty for none."""
         return {
             "subagent": self.subagent_model,
             "teammate": self.teammate_model,
@@ -83,7 +84,7 @@ class ModelSettings(BaseSettings):
 
     @property
     def llm(self) -> LlmSettings:
-        """As models are chosen by."""
+        """The settings in the form the catalogue takes."""
         return LlmSettings(
             provider=self.llm_provider,
             model=self.model,
@@ -98,13 +99,13 @@ class ModelSettings(BaseSettings):
             anthropic_base_url=self.anthropic_base_url,
             context_window=self.context_window,
             demo_delay_s=self.demo_delay_ms / 1000,
-            # None of a worker's runs has to wait for what others ask: each of its agents asks one thing at a time.
+            # Enough that no run waits for another's calls: each agent makes one call at a time.
             connections=self.max_concurrent_runs * (MAX_TOGETHER + self.max_teammates) + SPARE_ANSWERS,
         )
 
     @property
     def retry(self) -> RetryPolicy:
-        """When a call is made again."""
+        """The policy by which failed calls are repeated."""
         return RetryPolicy(
             max_retries=self.llm_max_retries,
             base_delay_s=self.llm_retry_base_delay,
@@ -113,7 +114,7 @@ class ModelSettings(BaseSettings):
 
 
 def plan_models(settings: ModelSettings) -> Planned:
-    """The deployment's `catalogue`, its `models`, and what catalogues of users are made of. Raises `ValueError` that
+    """Builds the deployment's `catalogue`, its `models`, and the parts for users' catalogues. Raises `ValueError` that
     names a setting."""
     catalogue = Catalogue(settings.llm, settings.retry)
     if settings.max_run_cost is not None:
@@ -132,7 +133,7 @@ def plan_models(settings: ModelSettings) -> Planned:
 
 
 def _require_prices(catalogue: Catalogue) -> None:
-    """Raises `ValueError` where the cost of a run could not be known."""
+    """Raises `ValueError` if the cost of a run could not be determined."""
     roles = [catalogue.role(role) for role in get_args(Role)]
     models = [*catalogue.models(), *(chosen.info for chosen in roles if chosen is not None)]
     if unknown := sorted({model.id for model in models if model.prices is None}):
@@ -148,7 +149,7 @@ def _reveal(secret: SecretStr | None) -> str:
 
 @asynccontextmanager
 async def open_models(catalogue: Catalogue) -> AsyncGenerator[Parts]:
-    """Connections to providers are closed at the end."""
+    """Closes the connections to providers at the end."""
     async with catalogue:
         yield Parts()
 

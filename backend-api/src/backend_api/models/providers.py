@@ -1,4 +1,4 @@
-"""The providers there are: how each is built, and what has to be set for it."""
+"""The known providers: how each is built, and which settings it needs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OpenAiApi = Literal["chat", "responses"]
 
 
 class LlmSettingError(ValueError):
-    """A setting that stops the start; the message names it."""
+    """A setting prevents the start; the message names it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,13 +34,14 @@ class LlmSettings:
     """`LLM_PROVIDER`, `MODEL`, `MODELS`, `MODELS_FILE`, `VISION_MODELS`, `*_API_KEY`, `*_BASE_URL`, `OPENAI_API`,
     `CONTEXT_WINDOW`, `DEMO_DELAY_MS`.
 
-    `model` empty means the provider's own default; `models` are further ones on offer from the same provider.
-    `roles` names models by their role, empty for none; such a model need not be on offer.
-    `context_window`, in tokens, is that of models nothing is known of.
-    `connections` is how many answers of one provider may be under way at once.
+    An empty `model` means the provider's own default; `models` are further ones on offer from the same provider.
+    `roles` names models by their role, empty for none; such a model need not be on offer. `context_window`, in tokens,
+    is used for models about which nothing is known. `connections` is how many answers of one provider may be streaming
+    at once.
 
-    For the models of one user: `own` are the providers asked with the user's own key, which come first; `names` are on
-    offer of a provider in place of what the deployment says; `default` is the model that is used where it is on offer.
+    For the models of one user: `own` are the providers used with the user's own key, which come first; `names` are the
+    models on offer of a provider in place of the deployment's; `default` is the model used by default if it is on
+    offer.
     """
 
     provider: str = "auto"
@@ -68,17 +69,18 @@ class ClosableModel(ChatModel, Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _ProviderEntry:
-    """`adapter` is imported when it is used first: a process that asks no provider loads no client of HTTP for it."""
+    """One provider. Its adapter is imported on first use, so a process that uses no provider loads no HTTP client for
+    it."""
 
     key_setting: str
     default_model: str
     key: Callable[[LlmSettings], str]
     with_own_key: Callable[[LlmSettings, str, str], LlmSettings]
-    """With a user's key and address, each of which may be empty, in place of the deployment's."""
+    """The settings with a user's key and address, each of which may be empty, in place of the deployment's."""
     is_set: Callable[[LlmSettings], bool]
     build: Callable[[LlmSettings, FactsOf], ClosableModel]
     thinks: Callable[[str, LlmSettings], Thinks]
-    """Where nothing else says it."""
+    """Whether a model thinks, if nothing else says so."""
     is_official: Callable[[LlmSettings], bool]
 
 
@@ -92,13 +94,13 @@ def _openai(settings: LlmSettings, facts: FactsOf) -> ClosableModel:
         base_url=settings.openai_base_url or None,
         connections=settings.connections,
         facts=facts,
-        # A user may name an address, and who answers there none beyond it.
+        # A user may set an address, but the server there can't redirect to another.
         is_users="openai" in settings.own,
     )
 
 
 def _with_openai_key(settings: LlmSettings, key: str, address: str) -> LlmSettings:
-    # The deployment's key goes to no address but the deployment's.
+    # The deployment's key is only sent to the deployment's address.
     return replace(
         settings,
         openai_key=key,
@@ -113,7 +115,7 @@ def _with_anthropic_key(settings: LlmSettings, key: str, address: str) -> LlmSet
 
 
 def _openai_api(settings: LlmSettings) -> OpenAiApi:
-    """Compatible servers have chat completions; few have the other."""
+    """The API to use: compatible servers have chat completions, and few have the Responses API."""
     return settings.openai_api or ("chat" if settings.openai_base_url else "responses")
 
 

@@ -1,4 +1,4 @@
-"""Files that are written into a session's workspace for its agent to read."""
+"""Files written into a session's workspace for its agent to read."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _LIVING = ("ready", "paused")
 
 @dataclass(frozen=True, slots=True)
 class AgentFiles:
-    """A session without a sandbox gets none for a file, and one that can't be written, or takes its sandbox more
-    than `within_s` seconds, is done without: the log keeps all of it."""
+    """Writes files for agents. No sandbox is started for a file, and one that can't be written, or takes its sandbox
+    more than `within_s` seconds, is skipped: the log has all of it."""
 
     sandboxes: Sandboxes
     workspace: Workspace
@@ -30,13 +30,13 @@ class AgentFiles:
     async def write(
         self, session_id: SessionId, user_id: UserId, folder: str, name: str, chunks: AsyncIterator[bytes]
     ) -> str | None:
-        """The file's path in the workspace, None where there is none."""
+        """Writes a file and returns its path in the workspace, or None if it was not written."""
         written = await self.write_all(session_id, user_id, folder, [Upload(name=name, chunks=chunks)])
-        # The model is told the path in words of ours, so it is ours: what the sandbox says may be anything.
+        # The path goes into a prompt, so it is our own and not the sandbox's answer, which is untrusted.
         return f"{folder}/{name}" if written else None
 
     async def write_all(self, session_id: SessionId, user_id: UserId, folder: str, uploads: Sequence[Upload]) -> bool:
-        """Whether all of them are there now; else none is."""
+        """Writes all the files, and returns whether they are there; otherwise none is."""
         names = [upload.name for upload in uploads]
         try:
             async with asyncio.timeout(self.within_s):
@@ -44,7 +44,7 @@ class AgentFiles:
                     return False
                 sandbox = await self.sandboxes.ensure(session_id, user_id)
                 if sandbox.is_remote_host:
-                    # A machine of the user's: nothing is put there that neither they nor their agent wrote.
+                    # On a user's own machine only they and their agent write files.
                     return False
                 paths = await self.workspace.upload(sandbox, folder, _iterate(uploads), replaces=True)
         except (DomainError, TimeoutError) as error:

@@ -1,4 +1,4 @@
-"""The slots of workers in processes of their own, as far as they were announced."""
+"""The announced slots of workers in other processes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from backend_api.kit.notifier import Notifier, Topic
 logger = logging.getLogger(__name__)
 
 LOOK_S = 0.1
-"""How late a run that was not confirmed is noticed at most."""
+"""Seconds between looks: an unconfirmed run is noticed at most this late."""
 
 
 @dataclass(slots=True)
@@ -29,9 +29,9 @@ class _Announced:
 
 
 class RemoteSlots:
-    """`Slots`. What is announced is a hint: a worker without room gives the run back, and one that is gone loses it
-    with its first lease, of which the others hear at once. A session goes to the worker it went to before, which knows
-    its history, unless that has less than half as much room as another one."""
+    """`Slots`. An announcement is a hint: a worker without room returns the run, and a dead one loses it when its first
+    lease lapses, of which the others are notified at once. A session goes to the worker it used before, which knows its
+    history, unless that has less than half as much room as another one."""
 
     def __init__(
         self, notifier: Notifier, ledger: RunLedger, *, model: str, clock: Callable[[], float] = time.monotonic
@@ -44,7 +44,7 @@ class RemoteSlots:
         self._assigned: deque[tuple[float, RunId]] = deque()
 
     async def listen(self) -> None:
-        """Until cancelled."""
+        """Listens to announcements until cancelled."""
         async with self._notifier.subscribe(Topic.SLOTS_FREE) as announced:
             while True:
                 announcement = await announced.next(LOOK_S)
@@ -55,7 +55,7 @@ class RemoteSlots:
                 await self._notify_lapsed()
 
     async def _notify_lapsed(self) -> None:
-        """Tell all of the runs that were not confirmed in time."""
+        """Notifies all workers of the runs that were not confirmed in time."""
         due: list[RunId] = []
         while self._assigned and self._assigned[0][0] <= self._clock():
             due.append(self._assigned.popleft()[1])
@@ -70,7 +70,7 @@ class RemoteSlots:
             logger.info("assigned runs were not looked at", extra={"reason": error.detail})
 
     def reserve(self, session_id: SessionId) -> AnnouncedSlot | None:
-        """See `Slots`."""
+        """Implements `Slots.reserve`."""
         oldest = self._clock() - ANNOUNCED_S
         free = {name: one.free for name, one in self._workers.items() if one.free > 0 and one.at >= oldest}
         roomy = [name for name, count in free.items() if 2 * count >= max(free.values())]
@@ -88,7 +88,7 @@ class RemoteSlots:
 
 @dataclass(frozen=True, slots=True)
 class AnnouncedSlot:
-    """See `Slot`."""
+    """A `Slot` of an announced worker."""
 
     claimant: Claimant
     _assign: Callable[[Assignment], Awaitable[None]]

@@ -1,4 +1,4 @@
-"""Answer what a run waits for: a question, an approval or a plan."""
+"""Answers a run's wait: a question, an approval or a plan."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from backend_api.kit.notifier import Notifier, Topic
 
 @dataclass(frozen=True, slots=True)
 class AnswerWait:
-    """The run goes on with the answer, on any worker. Raises what `Waits.answer` raises."""
+    """Answers a wait; the run continues with the answer, on any worker. Raises what `Waits.answer` raises."""
 
     waits: Waits
     stream: SessionStream
@@ -25,7 +25,7 @@ class AnswerWait:
 
 
 async def tell(resolved: Resolved, stream: SessionStream, notifier: Notifier) -> None:
-    """Wake a worker for the run of a wait that ended, and tell readers."""
+    """Wakes a worker for the run whose wait ended, and sends the events to readers."""
     if resolved.is_queued:
         await notifier.notify(Topic.RUN_QUEUED, resolved.run_id)
     await stream.append(resolved.session_id, resolved.events)

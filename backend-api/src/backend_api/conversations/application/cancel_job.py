@@ -1,4 +1,4 @@
-"""Cancel one job, queued or running, wherever it runs."""
+"""Cancels one job, queued or running, wherever it runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from backend_api.kit.ids import UserId
 
 @dataclass(frozen=True, slots=True)
 class CancelJob:
-    """Stops this run and no later one of its session. Raises `JobNotFoundError`, `JobEndedError`."""
+    """Stops this run, but no later one of its session. Raises `JobNotFoundError`, `JobEndedError`."""
 
     get_job: GetJob
     stop_run: StopRun

@@ -1,4 +1,4 @@
-"""See that what a message names as attached is there."""
+"""Checks that the attachments of a message exist."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from backend_api.sandboxes.ports import Workspace
 
 @dataclass(frozen=True, slots=True)
 class CheckAttachments:
-    """Raises `InvalidError` that names the first path which is no file of the session's workspace, or where the agent
-    has no sandbox to read any with, and what `OwnSandbox` raises."""
+    """Raises `InvalidError` that names the first path that is not a file of the session's workspace, or if the agent
+    has no sandbox to read files with, and what `OwnSandbox` raises."""
 
     own_sandbox: OwnSandbox
     workspace: Workspace
     has_sandbox: Callable[[Session], bool]
-    """Whether its agent works on one."""
+    """Whether the session's agent works in a sandbox."""
 
     async def __call__(self, session_id: SessionId, user_id: UserId, paths: Sequence[str]) -> None:
         if not paths:

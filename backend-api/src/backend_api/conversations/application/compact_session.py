@@ -1,4 +1,4 @@
-"""Have a conversation summed up, as its person asks for it."""
+"""Summarises a conversation at the person's request."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from backend_api.kit.notifier import Notifier, Topic
 
 @dataclass(frozen=True, slots=True)
 class CompactSession:
-    """Before its next answer where a run is at work, else by a run of its own. It counts as a message toward the limit
-    of those.
+    """Requests a compaction: before the next answer of an active run, otherwise by a new run. It counts toward the
+    limit of messages.
 
     Raises `SessionNotFoundError`, `NothingToCompactError`, `LimitError`.
     """

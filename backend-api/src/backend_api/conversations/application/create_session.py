@@ -1,4 +1,4 @@
-"""Open a session."""
+"""Creates a session."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from backend_api.kit.stored_time import to_millisecond
 
 @dataclass(frozen=True, slots=True)
 class CreateSession:
-    """Raises `InvalidError`, `LimitError`, `SessionQuotaError`."""
+    """Creates a session. Raises `InvalidError`, `LimitError`, `SessionQuotaError`."""
 
     sessions: SessionRepository
     rules_of: Callable[[UserId], Awaitable[OptionRules]]

@@ -1,4 +1,4 @@
-"""Remove a session with everything that belongs to it."""
+"""Deletes a session with everything that belongs to it."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from backend_api.sandboxes.ports import Sandboxes
 logger = logging.getLogger(__name__)
 
 SANDBOX_WAIT_S = 5.0
-"""Longer than a removal takes with a sandbox manager that answers: a person waits for it."""
+"""Longer than a removal takes if the sandbox manager responds: a person waits for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeleteSession:
-    """Raises `SessionNotFoundError`. What is not reached of its sandbox is left to `FinishDeletions`."""
+    """Deletes a session. Raises `SessionNotFoundError`. A sandbox that can't be reached is left to
+    `FinishDeletions`."""
 
     sessions: SessionRepository
     ledger: RunLedger

@@ -1,4 +1,4 @@
-"""Events as JSON and back, by hand: this runs for every token, so no schema library stands in the way."""
+"""Events as JSON and back, written by hand: this runs for every token, so no schema library is involved."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 class Codec(NamedTuple):
-    """How one class is written and read. `written` has each field's name, whether it is left out where it is None, and
-    how it is written; `converted` those that are not read as they stand in JSON."""
+    """How one class is written and read. `written` has each field's name, whether it is left out if None, and its
+    converter; `converted` has the fields that need a converter for reading."""
 
     names: tuple[str, ...]
     written: tuple[tuple[str, bool, Convert | None], ...]
@@ -38,12 +38,12 @@ class Codec(NamedTuple):
 
 
 def dump(value: object) -> str:
-    """As `dump_bytes`, as text."""
+    """Like `dump_bytes`, as text."""
     return dump_bytes(value).decode()
 
 
 def dump_bytes(value: object) -> bytes:
-    """Compact JSON; text that is no valid Unicode is escaped."""
+    """Compact JSON; text that is not valid Unicode is escaped."""
     try:
         return _ENCODER.encode(value).encode()
     except UnicodeEncodeError:
@@ -51,8 +51,8 @@ def dump_bytes(value: object) -> bytes:
 
 
 def codec_of(cls: type[Any], *, is_change: bool = False) -> Codec:
-    """By the types of its fields: JSON's own, times, and dataclasses of such, alone or in a list, where they may be of
-    several classes that have a `kind`. Raises `TypeError` that names a field of any other type."""
+    """Builds the codec from the types of the fields: JSON's own, times, and dataclasses of such, alone or in a list,
+    where they may be of several classes with a `kind`. Raises `TypeError` that names a field of any other type."""
     hints = get_type_hints(cls)
     names = tuple(field.name for field in fields(cls))
     converters = {name: _converters(hints[name], f"{cls.__name__}.{name}") for name in names}
@@ -64,15 +64,15 @@ def codec_of(cls: type[Any], *, is_change: bool = False) -> Codec:
 
 
 def payload_fields(payload: Any) -> dict[str, Any]:
-    """The fields of a payload, `type` among them, or of a usage, ready for JSON."""
+    """The fields of a payload, including `type`, or of a usage, ready for JSON."""
     if isinstance(payload, NewerEvent):
         return {**payload.values}
     return _write(_CODECS[type(payload)], payload)
 
 
 def payload_from(values: dict[str, Any]) -> Payload:
-    """A payload from its fields; fields of a newer vocabulary are left out, those an older one lacks have their
-    defaults. One of a type that only a newer vocabulary has is kept as it is."""
+    """A payload from its fields. Fields of a newer vocabulary are dropped, and those an older one lacks get their
+    defaults. A payload of a type that only a newer vocabulary has is kept as it is."""
     cls = _CLASSES.get(values["type"])
     if cls is None:
         return NewerEvent(type=values["type"], agent_id=values.get("agent_id"), values=dict(values))
@@ -80,7 +80,7 @@ def payload_from(values: dict[str, Any]) -> Payload:
 
 
 def event_fields(event: Event) -> dict[str, Any]:
-    """One flat object: the envelope, then the payload; the numbers of a usage stand in it, too."""
+    """One flat object: the envelope, then the payload; the numbers of a usage are included, too."""
     result: dict[str, Any] = {
         "seq": event.seq,
         "type": event.payload.type,
@@ -98,13 +98,13 @@ def event_fields(event: Event) -> dict[str, Any]:
 
 
 def event_json(event: Event, *, is_new: bool = False) -> bytes:
-    """The same as JSON. That of an event that is live, or was just stored, is kept with it for the next of its readers;
-    whoever reads the log reads it alone."""
+    """The event as JSON. For a live event, or one just stored, the text is cached for its other readers; an event read
+    from the log has only one."""
     return event.written_once(_event_json, is_kept=is_new or event.seq is None)
 
 
 def event_from(values: dict[str, Any]) -> Event:
-    """The event such an object stands for."""
+    """The event from such an object."""
     return Event(
         seq=values["seq"],
         at=datetime.fromisoformat(values["at"]),
@@ -126,7 +126,7 @@ def _write(codec: Codec, value: Any) -> dict[str, Any]:
             if is_left_out:
                 continue
         elif write is not None and one:
-            # An empty list is one in JSON as well.
+            # An empty list needs no converter.
             one = write(one)
         result[name] = one
     return result
@@ -141,7 +141,7 @@ def _read(cls: type[Any], codec: Codec, values: dict[str, Any]) -> Any:
 
 
 def _converters(hint: Any, where: str) -> tuple[Convert | None, Convert | None]:
-    """How a field of this type is written and read; None where it stands in JSON as it is."""
+    """The converters to write and read a field of this type, or None if it needs none."""
     if _is_plain(hint):
         return None, None
     if get_origin(hint) in (Union, UnionType):
@@ -163,7 +163,8 @@ def _converters(hint: Any, where: str) -> tuple[Convert | None, Convert | None]:
 
 
 def _of_kinds(classes: list[type[Any]]) -> tuple[Convert, Convert]:
-    """Of several classes, told apart by their `kind`. One of a kind that only a newer vocabulary has is left out."""
+    """Converters for several classes, distinguished by `kind`. A value whose kind only a newer vocabulary has is
+    dropped."""
     codecs = {cls: codec_of(cls) for cls in classes}
     by_kind = {kind: cls for cls in classes for kind in get_args(get_type_hints(cls)["kind"])}
 

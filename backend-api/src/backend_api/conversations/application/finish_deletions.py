@@ -1,4 +1,4 @@
-"""Bring deletions of sessions to their end, whoever began them."""
+"""Completes deletions of sessions, whoever began them."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ SWEEP_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class FinishDeletions:
-    """Every gateway and worker sweeps; over faults of manager and stores it goes on. The sandbox is removed once
-    more, also where the request saw to it: a call that was on its way then may have started another one."""
+    """Every gateway and worker sweeps, and continues after faults of manager and stores. The sandbox is deleted again
+    even if the request did so: a call under way at the time may have started another one."""
 
     deletions: Deletions
     sandboxes: Sandboxes
     sweep_s: float = SWEEP_S
 
     async def delete_until_cancelled(self) -> None:
-        """For ever."""
+        """Sweeps for ever."""
         while True:
             try:
                 await self()
@@ -34,7 +34,7 @@ class FinishDeletions:
             await asyncio.sleep(self.sweep_s)
 
     async def __call__(self) -> None:
-        """All that are due. One whose sandbox is not reached is due again later."""
+        """Handles all due deletions. One whose sandbox can't be reached becomes due again later."""
         while (deleted := await self.deletions.claim_next()) is not None:
             try:
                 await self.sandboxes.delete(deleted.session_id, deleted.user_id)

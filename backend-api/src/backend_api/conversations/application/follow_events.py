@@ -1,4 +1,4 @@
-"""Follow a session's stream from a number on: exactly once, in order, without a gap."""
+"""Follows a session's stream from a number on: exactly once, in order, without gaps."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ logger = logging.getLogger(__name__)
 
 PAGE = 500
 FIRST_PAGE = 50
-"""Small, so that whoever comes back sees the first event at once."""
+"""Small, so that a returning reader sees the first event at once."""
 PAGE_BYTES = 256 * 1024
-"""What a reader that stops reading has waiting."""
+"""The most bytes of a page buffered for a reader that has stopped reading."""
 READER_BUFFER = 2048
 READER_CHARACTERS = 4_000_000
 _STORED_CHARACTERS = 500
@@ -40,9 +40,9 @@ _MAX_ENDED = 4096
 
 
 class LiveReader:
-    """`StreamListener`: a buffer of one reader, bounded by number and by size; what gathers of one text is merged.
+    """`StreamListener`: the buffer of one reader, limited in number and size; pieces of one text are merged.
 
-    As an iterator it yields the text so far, then what comes, with the stream's gaps and duplicates. Raises
+    As an iterator it yields the text so far, then new events, with the stream's gaps and duplicates. Raises
     `SlowReaderError` once the buffer overflows.
     """
 
@@ -71,9 +71,9 @@ class LiveReader:
         return self
 
     async def next_within(self, seconds: float) -> Event | None:
-        """The next one; None where none came for so long."""
+        """The next event, or None if none came for so long."""
         if self._is_quiet():
-            # A timer by itself: for each piece of text a timeout would be three times the work.
+            # A plain timer: `asyncio.timeout` would take three times as long for each piece of text.
             self._ready.clear()
             over = asyncio.get_running_loop().call_later(seconds, self._ready.set)
             try:
@@ -111,7 +111,7 @@ class LiveReader:
         try:
             texts = await self._stream.texts(self._session_id)
         except asyncio.CancelledError:
-            # Whoever waited gave up for now and looks again.
+            # The reader gave up waiting for now and tries again.
             self._needs_text = True
             raise
         self._buffer.extendleft(reversed(texts))
@@ -140,13 +140,13 @@ class LiveReader:
 
 
 def _size(event: Event) -> int:
-    """About how many characters an event holds."""
+    """The approximate size of an event, in characters."""
     return _STORED_CHARACTERS + len(getattr(event.payload, "text", ""))
 
 
 @asynccontextmanager
 async def live_reader(stream: SessionStream, session_id: SessionId) -> AsyncGenerator[LiveReader]:
-    """Subscribed on entering; the text so far is fetched at the first look."""
+    """Subscribes on entering; the text so far is fetched on the first read."""
     reader = LiveReader(stream, session_id)
     async with stream.listen(session_id, reader):
         yield reader
@@ -154,11 +154,11 @@ async def live_reader(stream: SessionStream, session_id: SessionId) -> AsyncGene
 
 @dataclass(frozen=True, slots=True)
 class FollowEvents:
-    """Yields events; None when nothing happened for a poll, so that the reader can show it lives.
+    """Yields events, and None after a poll without any, so that the connection can be kept alive.
 
-    The live channel is a hint and the log the truth: what the channel loses is read from the log, what it repeats is
-    dropped, and when it is silent the log is polled. Raises `SessionNotFoundError` before the first event for a
-    foreign session, `SlowReaderError` for a reader that does not keep up; ends when the session is deleted.
+    The live channel is a hint and the log the truth: events the channel loses are read from the log, repeated ones are
+    dropped, and when it is silent the log is polled. Raises `SessionNotFoundError` before the first event for another
+    user's session, `SlowReaderError` for a reader that does not keep up; ends when the session is deleted.
     """
 
     sessions: SessionRepository
@@ -169,7 +169,7 @@ class FollowEvents:
 
     async def __call__(self, session_id: SessionId, user_id: UserId, after: int) -> AsyncGenerator[Event | None]:
         session = await self.sessions.get(session_id, user_id)
-        # A number beyond the last one is of a history that is gone; waiting for it would be waiting for ever.
+        # A number beyond the last one belongs to a lost history; it would be waited for for ever.
         place = _Position(min(after, session.last_seq))
         with self.heads.follow(session_id):
             async with live_reader(self.stream, session_id) as live:
@@ -198,7 +198,7 @@ class FollowEvents:
                             yield stored
 
     async def _head(self, session_id: SessionId) -> int:
-        """The last number in the log. A store that is away for a moment ends no stream, and holds nothing."""
+        """The last number in the log. While the store is unavailable it is 0, so the stream goes on."""
         try:
             head = await self.heads.look(session_id)
         except UnavailableError:
@@ -211,7 +211,8 @@ class FollowEvents:
     async def _read_stored(
         self, session_id: SessionId, place: _Position, until: int, limit: int = PAGE
     ) -> AsyncIterator[Event]:
-        """At least up to the number `until`, as far as there are so many. A short page may have been cut by size."""
+        """Reads at least up to the number `until`, if there are so many events. A short page may have been cut by
+        size."""
         while True:
             events = await self.log.read(session_id, after=place.last, limit=limit, most=PAGE_BYTES)
             for event in events:
@@ -222,7 +223,7 @@ class FollowEvents:
 
 
 class _Position:
-    """Where a reader stands: the last stored number, and how much it saw of each text being written."""
+    """A reader's position: the last stored number, and how much it saw of each live text."""
 
     def __init__(self, after: int) -> None:
         self.last = after
@@ -237,7 +238,7 @@ class _Position:
         if (key := ended_text(event.payload)) is not None:
             self._end(key)
         elif ends_all_texts(event.payload):
-            # A worker that was stopped on its way to say more says it once it wakes, however late.
+            # A paused worker may send further text once it wakes, however late.
             for key in [*self._seen]:
                 self._end(key)
         elif (begun := started_text(event.payload)) is not None:

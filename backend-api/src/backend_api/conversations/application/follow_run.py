@@ -1,4 +1,4 @@
-"""Send a message and follow the run that answers it to its end."""
+"""Sends a message and follows the run that answers it to its end."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MOST_ASKED = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunResult:
-    """What a run came to; of one that waits, what it `waits_for`, and what was said and used so far."""
+    """The result of a run; for a waiting one, what it `waits_for`, and its messages and usage so far."""
 
     run_id: RunId
     status: str
@@ -43,27 +43,27 @@ class RunResult:
 
 
 class RunTakesTooLongError(UnavailableError):
-    """The run goes on, but this call waits no longer."""
+    """The run continues, but this call waits no longer."""
 
     code = "run_takes_too_long"
 
 
 @dataclass(frozen=True, slots=True)
 class FollowRun:
-    """The events of one run, from its message to `run.finished`; of a run that ended before it read the message, and
-    then of the one that was queued for it."""
+    """The events of one run, from its message to `run.finished`. If the run ended before it read the message, the run
+    queued for it follows."""
 
     send_message: SendMessage
     follow_events: FollowEvents
 
     async def send_first(self, session_id: SessionId, user_id: UserId, message: Message) -> Accepted:
-        """Raises what `SendMessage` raises."""
+        """Sends the message. Raises what `SendMessage` raises."""
         return await self.send_message(session_id, user_id, message)
 
     async def follow_events_of(
         self, session_id: SessionId, user_id: UserId, accepted: Accepted
     ) -> AsyncGenerator[Event | None]:
-        """None while nothing happens."""
+        """The events of the run, and None while nothing happens."""
         run_id = accepted.run_id
         events = self.follow_events(session_id, user_id, accepted.seq - 1)
         try:
@@ -79,7 +79,7 @@ class FollowRun:
             await events.aclose()
 
     async def _queued_with(self, end: Event, message_id: str) -> RunId | None:
-        """The run that was queued for the message by the end of another one; both are stored at once."""
+        """The run that was queued for the message when another one ended; both events are stored together."""
         events = await self.follow_events.log.read(SessionId(end.session_id), after=end.seq or 0, limit=1)
         queued = [event.payload for event in events if isinstance(event.payload, RunQueued)]
         return RunId(queued[0].run_id) if queued and queued[0].message_id == message_id else None
@@ -87,7 +87,7 @@ class FollowRun:
     async def wait_for_result(
         self, session_id: SessionId, user_id: UserId, message: Message, *, timeout_s: float
     ) -> RunResult:
-        """The result once it has ended, or waits for a person. Raises `RunTakesTooLongError`."""
+        """The result once the run has ended, or waits for a person. Raises `RunTakesTooLongError`."""
         accepted = await self.send_first(session_id, user_id, message)
         if waiting := await self._waiting_with(session_id, accepted):
             return waiting
@@ -110,7 +110,7 @@ class FollowRun:
         return far.result()
 
     async def _waiting_with(self, session_id: SessionId, accepted: Accepted) -> RunResult | None:
-        """The result where the message joined a run that waited before it, and still does."""
+        """The result if the message joined a run that was waiting already, and still is."""
         run = await self.send_message.ledger.get(accepted.run_id)
         if run is None or run.status != RunStatus.WAITING:
             return None
@@ -125,14 +125,14 @@ class FollowRun:
         return far.result(waits_for=asked)
 
     async def _read_questions(self, first: Event) -> list[Event]:
-        """What the run waits for beside it; all of it is stored at once."""
+        """All that the run waits for, beginning with this event; they are stored together."""
         events = await self.follow_events.log.read(SessionId(first.session_id), after=first.seq or 0, limit=_MOST_ASKED)
         return [*takewhile(lambda event: isinstance(event.payload, ASKED), events)]
 
 
 @dataclass(slots=True)
 class _Progress:
-    """What was told of a run."""
+    """The facts about a run collected from its events."""
 
     run_id: str = ""
     said: list[Event] = field(default_factory=list[Event])

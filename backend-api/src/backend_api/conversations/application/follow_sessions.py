@@ -1,4 +1,4 @@
-"""Follow all own sessions from a number on: what changed of them, exactly once, in order."""
+"""Follows all own sessions from a number on: their changes, exactly once, in order."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ PAGE = 200
 
 @dataclass(frozen=True, slots=True)
 class FollowSessions:
-    """Yields changes; None when nothing happened for a poll, so that the reader can show it lives.
+    """Yields changes, and None after a poll without any, so that the connection can be kept alive.
 
     A reader that missed more than is kept gets every session as it is, between two marks. Raises `SlowReaderError` for
-    a reader that does not keep up, `FeedLostError` when it must come again.
+    a reader that does not keep up, `FeedLostError` if it has to reconnect.
     """
 
     sessions: SessionRepository

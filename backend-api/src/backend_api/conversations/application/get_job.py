@@ -12,7 +12,7 @@ from backend_api.kit.ids import UserId
 
 @dataclass(frozen=True, slots=True)
 class GetJob:
-    """Raises `JobNotFoundError` for a foreign id as for an unknown one."""
+    """Returns a job. Raises `JobNotFoundError` for another user's id as for an unknown one."""
 
     ledger: RunLedger
 

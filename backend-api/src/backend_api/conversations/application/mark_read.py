@@ -1,4 +1,4 @@
-"""Say how far a session was read."""
+"""Records how far a session was read."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from backend_api.kit.ids import SessionId, UserId
 
 @dataclass(frozen=True, slots=True)
 class MarkRead:
-    """The marker never goes back: two pages of one user can't undo each other. Raises `SessionNotFoundError`."""
+    """Moves the read marker, which never goes back: two pages of one user can't undo each other. Raises
+    `SessionNotFoundError`."""
 
     markers: ReadMarkers
 

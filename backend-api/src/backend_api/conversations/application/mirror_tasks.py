@@ -1,4 +1,4 @@
-"""The tasks of a session as files in its workspace, for what looks at them there. They are never read back."""
+"""The tasks of a session as files in its workspace, for programs that look there. They are never read back."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from backend_api.sandboxes.ports import Upload
 
 FOLDER = ".tasks"
 WITHIN_S = 5.0
-"""What a change may wait for its files."""
+"""Seconds a change may wait for its files."""
 MAX_FILES = 100
-"""Of one upload; the rest is written with the next change."""
+"""The most files in one upload; the rest is written with the next change."""
 
 
 @dataclass(frozen=True, slots=True)
 class MirrorTasks:
-    """`.tasks/task_{id}.json` of each task that is not there as it is now; one that is deleted says so. See
-    `AgentFiles`: what can't be written is written with a later change, or before a later call that finds it due."""
+    """Writes `.tasks/task_{id}.json` for each task that changed, also for deleted ones. See `AgentFiles`: files that
+    can't be written are written with a later change, or before a later call that finds them due."""
 
     files: AgentFiles
     _locks: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary[str, asyncio.Lock])
 
     async def __call__(self, session_id: str, user_id: str, board: TaskBoard) -> None:
-        """As they are known now."""
+        """Writes the tasks as they are known now."""
         lock = self._locks.setdefault(session_id, asyncio.Lock())
         async with lock:
             await self._write(session_id, user_id, board)

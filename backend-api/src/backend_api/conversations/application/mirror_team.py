@@ -1,4 +1,4 @@
-"""The team of a session's run as files in its workspace, for what looks at them there. They are never read back."""
+"""The team of a session's run as files in its workspace, for programs that look there. They are never read back."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ FOLDER = ".team"
 
 @dataclass(frozen=True, slots=True)
 class MirrorTeam:
-    """`.team/config.json` says who is in it, `.team/inbox_{name}.jsonl` has the last messages to each, one a line. See
-    `AgentFiles`: what can't be written is written with a later change, or before a later call that finds it due."""
+    """Writes the members to `.team/config.json`, and the last messages to each to `.team/inbox_{name}.jsonl`, one a
+    line. See `AgentFiles`: files that can't be written are written with a later change, or before a later call that
+    finds them due."""
 
     files: AgentFiles
     _locks: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary[str, asyncio.Lock])
 
     async def __call__(self, session_id: str, user_id: str, team: Team) -> None:
-        """All of it as it is now, where it is not there like that."""
+        """Writes all files if the team has changed since."""
         lock = self._locks.setdefault(session_id, asyncio.Lock())
         async with lock:
             version = team.version

@@ -1,4 +1,4 @@
-"""What a run that waits was told to wait for, as its session's log has it."""
+"""The open waits of a run, read from its session's log."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PAGE = 500
 
 
 async def events_since_start(log: EventLog, session_id: SessionId, run_id: RunId) -> list[Event]:
-    """The run's events from its last start on, in order."""
+    """The run's events since its last start, in order."""
     known: list[Event] = []
     before = (await log.heads([session_id])).get(session_id, 0) + 1
     while before > 1 and (page := await log.read_back(session_id, before=before, limit=_PAGE)):
@@ -35,7 +35,7 @@ async def events_since_start(log: EventLog, session_id: SessionId, run_id: RunId
 
 
 def still_asked(events: Sequence[Event]) -> list[Event]:
-    """What was asked in them and is not decided, the first asked first."""
+    """The requests among these events that are not decided yet, in order."""
     asked: dict[str, Event] = {}
     open_calls: dict[str, set[str]] = {}
     for event in events:

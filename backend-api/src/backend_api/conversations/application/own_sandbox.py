@@ -10,12 +10,13 @@ from backend_api.sandboxes.domain.entity import Sandbox
 from backend_api.sandboxes.ports import Sandboxes
 
 QUEUE_S = 8.0
-"""A person who waits for an answer is told by then that others are in use; who runs the agent waits on."""
+"""Seconds in the queue after which a waiting person gets an error that others are in use; agents wait longer."""
 
 
 @dataclass(frozen=True, slots=True)
 class OwnSandbox:
-    """Started if need be. Raises `SessionNotFoundError`, `SandboxQueuedError`, `SandboxUnavailableError`."""
+    """Returns the session's sandbox, and starts it if needed. Raises `SessionNotFoundError`, `SandboxQueuedError`,
+    `SandboxUnavailableError`."""
 
     sessions: SessionRepository
     sandboxes: Sandboxes

@@ -1,4 +1,4 @@
-"""A traced request as a whole, put together from the parts it was stored in."""
+"""A traced request as a whole, assembled from the parts it was stored in."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from backend_api.kit.ids import SessionId, UserId
 
 _AT_ONCE = 8
 MAX_BYTES = 20_000_000
-"""Of all parts but the first: more than any model reads, and with that one less than a page takes. Of a longer one the
-first turns after that are left out."""
+"""The limit for all parts but the first: more than any model reads, and together with that one less than a page takes.
+If a request is longer, the turns right after the first part are left out."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadModelRequest:
-    """The `payload` of `LlmRequest` as JSON, with all its turns, and with `system` and `tools`. Where it `is_cut` it is
-    longer than what is kept or put together."""
+    """The `payload` of `LlmRequest` as JSON, with all its turns, and with `system` and `tools`. `is_cut` marks one that
+    is longer than what is stored or assembled."""
 
     sessions: SessionRepository
     log: EventLog
     most: int = MAX_BYTES
 
     async def __call__(self, session_id: SessionId, user_id: UserId, seq: int) -> bytes:
-        """Of the event with this number. Raises `SessionNotFoundError`, and `EventBodyNotFoundError` where that event
-        is no model's request, or one that is not kept."""
+        """The request of the event with this number. Raises `SessionNotFoundError`, and `EventBodyNotFoundError` if
+        that event is not a model request, or its content is not stored."""
         session = await self.sessions.get(session_id, user_id)
         last = await self._event(session.id, seq)
         if last.omitted is not None:
@@ -47,7 +47,7 @@ class ReadModelRequest:
         left, is_cut = self.most, False
         for number, event in sorted(events.items(), reverse=True):
             left -= event.body.size if event.body is not None else 0
-            # With the first part it has what a request begins with.
+            # The first part has the beginning of the request.
             if left < 0 and number not in (seq, min(events)):
                 is_cut = True
                 continue
@@ -71,6 +71,6 @@ def _join_parts(parts: Sequence[dict[str, Any] | bytes], *, is_cut: bool) -> byt
     if is_cut or any(part.get("is_cut") for part in read):
         whole["is_cut"] = True
     del whole["turns"]
-    # One by one: nothing else in the process goes on while something is written as JSON.
+    # One by one, since serialising blocks the process.
     turns = ",".join(dump(turn) for part in read for turn in part["turns"])
     return f'{dump(whole)[:-1]},"turns":[{turns}]}}'.encode()

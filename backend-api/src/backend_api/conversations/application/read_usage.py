@@ -1,4 +1,4 @@
-"""What a user's conversations used and cost, by conversation, model or day."""
+"""The usage and cost of a user's conversations, by conversation, model or day."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from backend_api.kit.ids import UserId
 MOST_DAYS = 366
 USUAL_DAYS = 30
 _NOT_A_NAME = re.compile(r"localtime$|posixrules$|Factory$|posix/|right/")
-"""Files beside those of time zones."""
+"""Files in the time zone database that are not time zones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """`since` and `until` are the first and the last day."""
+    """The usage from the day `since` to the day `until`, both included."""
 
     since: date
     until: date
@@ -29,7 +29,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class ReadUsage:
-    """Of the user alone. `clock` tells Unix seconds."""
+    """Reads the usage of one user. `clock` returns Unix seconds."""
 
     spending: Spending
     clock: Callable[[], float]
@@ -45,7 +45,7 @@ class ReadUsage:
         limit: int,
         cursor: str | None,
     ) -> Usage:
-        """Both days included; without them the last 30 up to today. Raises `InvalidError`."""
+        """Both days are included; by default the last 30 days up to today. Raises `InvalidError`."""
         zone = _zone(timezone)
         for name, day in (("since", since), ("until", until)):
             if day is not None and not 2000 <= day.year < 3000:

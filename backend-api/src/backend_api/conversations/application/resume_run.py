@@ -1,4 +1,4 @@
-"""Go on with work that ended before it was done."""
+"""Resumes work that ended before it was done."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NOTE = ContextNote(
 
 @dataclass(frozen=True, slots=True)
 class ResumeRun:
-    """A run without a message, queued like any other. It counts as a message toward the limit of those.
+    """Queues a run without a message. It counts toward the limit of messages.
 
     Raises `SessionNotFoundError`, `NothingToResumeError`, `LimitError`.
     """

@@ -1,4 +1,4 @@
-"""Accept what the user says."""
+"""Accepts a user's message."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from backend_api.kit.unseen import is_blank
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """What a client sends."""
+    """A message as a client sends it."""
 
     text: str
     attachments: tuple[str, ...] = ()
     client_message_id: str | None = None
     interrupt: bool = False
     alone: bool = False
-    """Only as the beginning of a run: `NotAloneError` where one is active."""
+    """Accepted only if it begins a run: `NotAloneError` if one is active."""
 
 
 @dataclass(frozen=True, slots=True)
 class SendMessage:
-    """Durable before it returns; the run is woken, not awaited. A message that interrupts cuts the present turn of a
-    run at work, or ends what a run waits for, which then goes on with it.
+    """Stores a message before it returns; the run is woken, not awaited. A message that interrupts cuts the current
+    turn of an active run, or ends what a run waits for, and the run continues with it.
 
     Raises `SessionNotFoundError`, `InvalidError`, `MessageTooLongError`, `MessageDiffersError`, `LimitError`, and what
     `CheckAttachments` raises.
@@ -81,7 +81,7 @@ class SendMessage:
         return accepted
 
     async def _accept(self, session_id: SessionId, user_id: UserId, said: MessageUser, message: Message) -> Accepted:
-        """A free worker of this process gets the run at once; else it is queued for whoever is free."""
+        """Gives the run to a free worker of this process at once; otherwise it is queued for any worker."""
         slot = self.slots.reserve(session_id) if self.slots else None
         claimant = slot.claimant if slot else None
         try:

@@ -1,4 +1,4 @@
-"""Last numbers of the sessions followed in this process: one question for all of them, not one a reader."""
+"""The last numbers of the sessions followed in this process: one query for all of them, not one for each reader."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from backend_api.kit.ids import SessionId
 
 
 class SessionHeads:
-    """Whoever looks first after `every_s` asks the store for everybody."""
+    """Caches the numbers for `every_s`; the first reader after that queries the store for all."""
 
     def __init__(self, log: EventLog, every_s: float = 1.0) -> None:
         self._log = log
@@ -27,7 +27,7 @@ class SessionHeads:
 
     @contextmanager
     def follow(self, session_id: SessionId) -> Generator[None]:
-        """Inside, the session is among those asked for."""
+        """Includes the session in the queries during the block."""
         self._followed[session_id] += 1
         try:
             yield
@@ -38,9 +38,9 @@ class SessionHeads:
                 self._heads.pop(session_id, None)
 
     async def look(self, session_id: SessionId) -> int | None:
-        """Number of the last stored event, as of `every_s` ago at most; None when there is no such session any more.
+        """The number of the last stored event, at most `every_s` old; None if the session no longer exists.
 
-        Raises an `UnavailableError` while the store is away: after a failure, to everybody for `every_s`.
+        Raises an `UnavailableError` while the store is unavailable: after a failure, to every reader for `every_s`.
         """
         if self._is_to_be_asked(session_id):
             async with self._asking:
@@ -55,7 +55,7 @@ class SessionHeads:
             self._heads = await self._log.heads(list(self._followed))
             self._failure = None
         except UnavailableError as error:
-            # Whoever waited for this answer has it: each asking again would wait for the time of all before it.
+            # Kept for all who wait: if each queried again, it would wait as long as all before it.
             self._failure = error
         self._asked_at = time.monotonic()
 

@@ -1,4 +1,4 @@
-"""What a session's fields may be."""
+"""Validates the fields of a session."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ TOOL_RULES = ("denied_tools", "asked_tools", "allowed_tools")
 
 
 def check_title(title: str | None) -> None:
-    """Raises `InvalidError` for a title too long."""
+    """Raises `InvalidError` if a title is too long."""
     if title is not None and len(title) > MAX_TITLE_CHARACTERS:
         raise InvalidError(f"A title has at most {MAX_TITLE_CHARACTERS} characters.", field="body.title")
 
 
 def check_tools(tools: Sequence[ToolSpec], kind: str, rules: Sequence[str], *, field: str) -> None:
-    """Whether rules of this kind name tools for which they act, or those of MCP servers, which a run finds. Raises
+    """Checks that rules of this kind name tools they apply to, or tools of MCP servers, which a run finds. Raises
     `InvalidError` for `field`."""
     in_any_case = kind != "allowed_tools"
     names = is_named_in_any_case if in_any_case else is_named
@@ -44,38 +44,38 @@ def check_tools(tools: Sequence[ToolSpec], kind: str, rules: Sequence[str], *, f
 
 @dataclass(frozen=True, slots=True)
 class OptionRules:
-    """What the models on offer (the default first), the presets and the deployment's layer leave to choose. What would
-    not act is refused, with the reason."""
+    """The choices left by the models on offer (the default first), the presets and the deployment's options. An option
+    without effect is refused, with the reason."""
 
     models: Sequence[ModelInfo]
     tools: Sequence[ToolSpec] = ()
     defaults: Options = NO_OPTIONS
     presets: Presets = field(default_factory=Presets)
     team_tools: Sequence[ToolSpec] = ()
-    """Those that only a session with a team has."""
+    """Tools that only a session with a team has."""
 
     def preset_of(self, session: Session) -> Preset:
-        """The one that a session has, whether it chose one or not."""
+        """The preset of a session, chosen or by default."""
         return self.presets.layered(self.defaults, Options(preset=session.preset)).preset
 
     def tools_of(self, session: Session) -> list[ToolSpec]:
-        """The tools that its preset leaves a session, and those of a team where it may have one."""
+        """The tools that its preset leaves a session, including those of a team if it may have one."""
         own = session_options(session.model, session.options, session.preset)
         preset, options, _ = self.presets.layered(self.defaults, own)
         tools = [*self.tools, *(self.team_tools if options.enable_teams else ())]
         return [tool for tool in tools if preset.has(tool.name)]
 
     def has_sandbox(self, session: Session) -> bool:
-        """Whether its agent has tools that work on a sandbox."""
+        """Whether its agent has tools that work in a sandbox."""
         return self.preset_of(session).has_sandbox(self.tools)
 
     def check_model(self, model: str | None) -> None:
-        """Raises `InvalidError` for a model that is not on offer."""
+        """Raises `InvalidError` if the model is not on offer."""
         if model is not None and self._info(model) is None:
             raise InvalidError("This model is not available. GET /api/models lists those that are.", field="body.model")
 
     def check_preset(self, preset: str | None) -> None:
-        """Raises `InvalidError` for a preset that is not on offer."""
+        """Raises `InvalidError` if the preset is not on offer."""
         if preset is not None and self.presets.find(preset) is None:
             reason = "This preset is not available. GET /api/presets lists those that are."
             raise InvalidError(reason, field="body.preset")
@@ -83,7 +83,8 @@ class OptionRules:
     def check(
         self, model: str | None, options: Mapping[str, Any], changed: Mapping[str, Any], *, preset: str | None = None
     ) -> None:
-        """Whether a session may have this model, these options and this preset, of which some were just `changed`.
+        """Checks whether a session may have this model, these options and this preset; `changed` are the options just
+        changed.
 
         Raises `InvalidError`.
         """

@@ -1,4 +1,4 @@
-"""The computer that a session is opened on."""
+"""The computer that a session is created on."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from backend_api.kit.ids import UserId
 
 
 class SessionTargets(Protocol):
-    """Computers that users chose to work on."""
+    """Computers that users can choose to work on."""
 
     async def options(self, user_id: UserId, target_id: str, options: Mapping[str, Any]) -> Mapping[str, Any]:
-        """What a session on it has chosen then, as its options or beside them. Raises `InvalidError` where the user
-        has no such computer, or it can't be used."""
+        """The options of a session on this computer, including those it needs. Raises `InvalidError` if the user has no
+        such computer, or it can't be used."""
         ...
 
 
 class NoTargets:
-    """There is the usual computer alone."""
+    """`SessionTargets` of a deployment that only has the usual computer."""
 
     async def options(self, user_id: UserId, target_id: str, options: Mapping[str, Any]) -> Mapping[str, Any]:
         del user_id, target_id, options

@@ -1,4 +1,4 @@
-"""Stop what a session is doing."""
+"""Stops the work of a session."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ class _NoBackgroundWork:
 
 
 NO_BACKGROUND_WORK = _NoBackgroundWork()
-"""Of a gateway that does none."""
+"""The background work of a gateway that has none."""
 
 
 @dataclass(frozen=True, slots=True)
 class StopRun:
-    """Left in the run's inbox first; the worker that holds it is then woken. None when the session is idle, or does
-    something else than `run_id`. What runs in the background ends too, also of an idle session, but not where another
-    run is at work than `run_id`. Raises `SessionNotFoundError`."""
+    """Puts a stop in the run's inbox, then wakes the worker that holds it. None if the session is idle, or its active
+    run is not `run_id`. Background work ends too, also in an idle session, but not if another run than `run_id` is
+    active. Raises `SessionNotFoundError`."""
 
     sessions: SessionRepository
     ledger: RunLedger

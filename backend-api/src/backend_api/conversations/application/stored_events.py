@@ -1,4 +1,4 @@
-"""What stored events say of runs, counted once they are stored."""
+"""Metrics of runs, counted from stored events."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from backend_api.kit import measures
 
 
 def count_stored(events: Sequence[Event]) -> None:
-    """Every run passes through its events, so they count it, whoever wrote them."""
+    """Counts events by their type. Every run is recorded in its events, so this counts all runs, whoever wrote them."""
     for event in events:
         payload = event.payload
         measures.EVENTS_STORED.labels(payload.type).inc()

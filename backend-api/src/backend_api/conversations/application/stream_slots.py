@@ -1,4 +1,4 @@
-"""Open streams of this gateway: so many a user and no more, each ended with its log-in, and all with the gateway."""
+"""The open streams of this gateway: limited for each user, ended with their log-in, and all ended with the gateway."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ RETRY_AFTER_S = 5
 
 
 class StreamSlots:
-    """Counted here, not across gateways: a connection belongs to one process, and so does what it costs."""
+    """Slots are counted in this process, not across gateways: a connection and its cost belong to one process."""
 
     def __init__(self, limit: int, connections: AuthenticatedConnections) -> None:
         self._limit = limit
@@ -25,7 +25,7 @@ class StreamSlots:
         self._is_closed = False
 
     def check(self, user_id: UserId) -> None:
-        """Raises `TooManyStreamsError` when no slot is free."""
+        """Raises `TooManyStreamsError` if no slot is free."""
         if 0 < self._limit <= self._taken.get(user_id, 0):
             raise TooManyStreamsError(
                 f"You have {self._limit} streams open, which is the maximum. Close one first.",
@@ -34,8 +34,8 @@ class StreamSlots:
 
     @contextmanager
     def claim_slot(self, claims: AccessClaims, transport: str) -> Generator[ConnectionAuth]:
-        """A slot for the length of the block; it is told to end, with the reason, when the log-in holds no longer, and
-        without one when the gateway ends.
+        """Takes a slot for the length of the block. The stream is told to end, with the reason, when the log-in is no
+        longer valid, and without one when the gateway ends.
 
         Raises `TooManyStreamsError` on entering.
         """
@@ -58,7 +58,7 @@ class StreamSlots:
 
     @contextmanager
     def ended_with_gateway(self, auth: ConnectionAuth) -> Generator[None]:
-        """A stream that is nobody's log-in, and takes no user's slot, is told when the gateway ends."""
+        """Ends a stream without a user and slot when the gateway ends."""
         if self._is_closed:
             auth.end(None)
         self._open.add(auth)
@@ -68,7 +68,7 @@ class StreamSlots:
             self._open.discard(auth)
 
     def close(self) -> None:
-        """Tell every stream that the gateway ends."""
+        """Ends every stream because the gateway ends."""
         self._is_closed = True
         for auth in tuple(self._open):
             auth.end(None)

@@ -1,4 +1,4 @@
-"""Rename a session or change how it works."""
+"""Renames a session or changes how it works."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from backend_api.kit.ids import SessionId, UserId
 
 @dataclass(frozen=True, slots=True)
 class UpdateSession:
-    """Of the options those that are given change, and None takes one back.
+    """Changes a session. Only the given options change; None resets one.
 
     Raises `SessionNotFoundError`, `InvalidError`, `LimitError`.
     """
@@ -41,8 +41,8 @@ class UpdateSession:
         return changed.session
 
     async def _check(self, session_id: SessionId, user_id: UserId, changes: dict[str, Any]) -> None:
-        """What would come of it. Two changes at the same moment may make a pair that neither would be allowed; the run
-        then asks its model for what it can do."""
+        """Checks the result of the changes. Two changes at the same moment may combine into a pair that neither alone
+        would be allowed; the run then requests only what its model supports."""
         rules = await self.rules_of(user_id)
         rules.check_model(changes.get("model"))
         rules.check_preset(changes.get("preset"))

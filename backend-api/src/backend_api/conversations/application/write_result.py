@@ -1,4 +1,4 @@
-"""The whole of a long result as a file in the session's workspace, for an agent that was given a part of it."""
+"""The whole of a long result as a file in the session's workspace, for an agent that got only a part of it."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from backend_api.kit.ids import SessionId, UserId
 
 FOLDER = ".results"
 _ONE_OF_THESE = re.compile(rf"(?:[\w./-]*/)?{re.escape(FOLDER)}/[\w-]+\.txt")
-"""A path alone: what a command makes of such a file stands nowhere yet."""
+"""The path of such a file alone: the output of a command about one is not stored in a file yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class WriteResult:
-    """What was read of such a file stands there already; any other one is written, see `AgentFiles`."""
+    """Writes a result to a file, see `AgentFiles`. A result that was read from such a file is there already."""
 
     files: AgentFiles
 
     async def __call__(self, session_id: SessionId, user_id: UserId, called: ToolCalled, output: str) -> str | None:
-        """The file's path in the workspace, None where there is none."""
+        """The file's path in the workspace, or None if it was not written."""
         if (known := _read_from(called.arguments)) is not None:
             return known
         return await self.files.write(session_id, user_id, FOLDER, f"{called.call_id}.txt", _chunks(output))

@@ -1,4 +1,4 @@
-"""A session's whole history as a file in its workspace, for an agent that goes on from a summary of it."""
+"""A session's whole history as a file in its workspace, for an agent that continues from a summary of it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PAGE, _PAGE_BYTES = 1_000, 4_000_000
 
 @dataclass(frozen=True, slots=True)
 class WriteTranscript:
-    """One event a line, as the API tells it, with what a model read of it as `output` where that is more; see
+    """Writes one event a line, as in the API, with what a model read of it as `output` if that is more; see
     `AgentFiles`."""
 
     log: EventLog
@@ -26,7 +26,7 @@ class WriteTranscript:
     now: Callable[[], datetime]
 
     async def __call__(self, session_id: SessionId, user_id: UserId) -> str | None:
-        """The file's path in the workspace, None where there is none."""
+        """The file's path in the workspace, or None if it was not written."""
         name = f"transcript_{self.now():%Y%m%dT%H%M%S%f}.jsonl"
         return await self.files.write(session_id, user_id, FOLDER, name, self._lines(session_id))
 
@@ -39,7 +39,7 @@ class WriteTranscript:
             for entry in page:
                 after = entry.event.seq or after
                 if isinstance(entry.event.payload, LlmRequest | LlmResponse):
-                    continue  # the same once more, as it was sent
+                    continue  # the same content again, as sent to the model
                 fields = event_fields(entry.event)
                 line = fields if entry.output is None else fields | {"output": entry.output}
                 yield f"{dump(line)}\n".encode()

@@ -1,4 +1,4 @@
-"""What gateways and workers in processes of their own tell each other, so that a run begins where a slot is free."""
+"""Messages between gateways and workers in other processes, so that a run begins where a slot is free."""
 
 from __future__ import annotations
 
@@ -8,22 +8,23 @@ from backend_api.conversations.domain.entity import RunId
 from backend_api.kit.ids import SessionId
 
 ANNOUNCE_S = 1.0
-"""How often a worker announces itself."""
+"""Seconds between a worker's announcements."""
 ANNOUNCED_S = 3.0
-"""How long it is believed."""
+"""Seconds an announcement is valid."""
 ASSIGNED_S = 1.0
-"""The lease of an assigned run until its worker confirms it: then whoever assigned it tells the others of it."""
+"""The lease, in seconds, of an assigned run until its worker confirms it; when it lapses, the assigner notifies the
+other workers."""
 
 
 class FreeSlots(NamedTuple):
-    """How many runs a worker has room for: `Topic.SLOTS_FREE`."""
+    """The number of runs a worker has room for: `Topic.SLOTS_FREE`."""
 
     room: int
     worker: str
 
     @classmethod
     def parse(cls, text: str) -> FreeSlots | None:
-        """None where the text is not one."""
+        """The slots in a text, or None if it is not valid."""
         count, _, worker = text.partition(" ")
         return cls(int(count), worker) if worker and count.isdecimal() else None
 
@@ -32,7 +33,7 @@ class FreeSlots(NamedTuple):
 
 
 class Assignment(NamedTuple):
-    """A run that was leased to a worker in the moment it was queued: `Topic.RUN_ASSIGNED`."""
+    """A run that was leased to a worker at the moment it was queued: `Topic.RUN_ASSIGNED`."""
 
     session_id: SessionId
     run_id: RunId
@@ -40,7 +41,7 @@ class Assignment(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Assignment | None:
-        """None where the text is not one."""
+        """The assignment in a text, or None if it is not valid."""
         session_id, _, rest = text.partition(" ")
         run_id, _, worker = rest.partition(" ")
         return cls(SessionId(session_id), RunId(run_id), worker) if worker else None

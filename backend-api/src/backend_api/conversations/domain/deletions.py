@@ -1,4 +1,4 @@
-"""Deletions of sessions that are not through yet."""
+"""Deletions of sessions that are not complete yet."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from backend_api.kit.ids import SessionId, UserId
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deleted:
-    """A session nobody has any more, whose sandbox may still be there."""
+    """A session that was deleted, but whose sandbox may still exist."""
 
     session_id: SessionId
     user_id: UserId
 
 
 class Deletions(Protocol):
-    """`SessionRepository.delete` leaves the wish here, with the session's id and its last user."""
+    """`SessionRepository.delete` records the deletion here, with the session's id and its last user."""
 
     async def claim_next(self) -> Deleted | None:
-        """One that nobody has worked at for a while, for the caller to work at next; None when there is none."""
+        """Claims a deletion that nobody has worked on for a while; None if there is none."""
         ...
 
     async def finish(self, session_id: SessionId) -> None:
-        """Nothing is left of it elsewhere: remove what is left of it here."""
+        """Removes the rest of the session here, once nothing of it is left elsewhere."""
         ...

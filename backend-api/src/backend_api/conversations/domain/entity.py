@@ -1,4 +1,4 @@
-"""Sessions and runs: what a person talks about, and the work that answers a message."""
+"""Sessions and runs: a person's conversations, and the work that answers a message."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ _ENDS = frozenset({RunStatus.COMPLETED, RunStatus.FAILED, RunStatus.STOPPED, Run
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """A conversation with its own sandbox. `updated_at` changes with everything, `active_at` when the user or the agent
-    says something. `last_seq` is the number of its last stored event, 0 for none; `unread` counts the agent's messages
-    after `read_seq`, the user's read marker; `sandbox` is what was told last of its sandbox; `target_id` is the
+    """A conversation with its own sandbox. `updated_at` changes with everything, `active_at` with messages of the user
+    or the agent. `last_seq` is the number of its last stored event, 0 for none; `unread` counts the agent's messages
+    after `read_seq`, the user's read marker; `sandbox` is the last known status of its sandbox; `target_id` is the
     computer that its user chose for it, None for the usual one."""
 
     id: SessionId
@@ -72,10 +72,10 @@ class Session:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """The work that answers a message and whatever is sent while it runs. Never running with nobody running it. One
+    """The work that answers a message and those sent while it runs. It is never marked running without a worker. A run
     that began without a message has no `message_id`.
 
-    `attempt` counts the workers that took it, `releases` those that gave it back in good order."""
+    `attempt` counts the workers that took it, `releases` those that returned it in good order."""
 
     id: RunId
     session_id: SessionId
@@ -93,13 +93,13 @@ class Run:
     retryable: bool = False
     request_id: str | None = None
     trace: str | None = None
-    """These two are of the request that brought the message; whoever runs it goes on under them."""
+    """`request_id` and `trace` are those of the request that brought the message; the run continues under them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InboxMessage:
-    """What a person wants of a run at work, stored for the worker that holds it. `number` counts within the run;
-    `seq` is the last event that stood there: a redirect is the message of that number, a stop covers all up to it."""
+    """A person's request to an active run, stored for the worker that holds it. `number` counts within the run; `seq`
+    is the last event at the time: a redirect is the message with that number, a stop covers all up to it."""
 
     number: int
     kind: Literal["stop", "redirect"]
@@ -109,11 +109,11 @@ class InboxMessage:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lease:
     """The right to write into a run's session, which one worker has at a time. `fence` grows with every claim; a writer
-    with an older one is refused. `has_begun_before` is true where a worker held the run before, and `taken_over` where
-    it was at work still: its worker handed it over, or lost it; `asked_at` is when this process asked for the lease, in
-    seconds of its monotonic clock: it was granted no earlier, and may be believed that long. `options` are the
-    session's own; `is_named` whether the session has a title, and `is_title_due` whether that is one to be bettered;
-    `has_settings` whether its user has any; `messages` is what lies in its inbox."""
+    with an older one is refused. `has_begun_before`: a worker held the run before; `taken_over`: that worker was still
+    running it, and handed it over or lost it. `asked_at` is when this process requested the lease, in seconds of its
+    monotonic clock: it was granted no earlier, so it is valid at least until its length after that. `options` are the
+    session's own; `is_named`: the session has a title; `is_title_due`: that title is to be improved; `has_settings`:
+    its user has any; `messages` are those in its inbox."""
 
     run: Run
     worker: str
@@ -130,8 +130,8 @@ class Lease:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claimant:
-    """A worker with a free slot, ready to take a run in the moment it is queued. `model` names the model recorded
-    where the session chose none. One that `is_elsewhere` has to confirm the lease."""
+    """A worker with a free slot, ready to take a run at the moment it is queued. `model` is recorded if the session
+    chose none. If it `is_elsewhere`, it has to confirm the lease."""
 
     worker: str
     lease_s: float
@@ -141,8 +141,8 @@ class Claimant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Accepted:
-    """Answer to a message: which run answers it and where the message stands in the stream; `events` are the stored
-    ones, empty for a duplicate. `lease` is the claimant's right to the run, None when it did not get it."""
+    """The answer to a message: its run and its number in the stream; `events` are those stored, empty for a duplicate.
+    `lease` is the claimant's right to the run, None if it did not get it."""
 
     message_id: str
     run_id: RunId

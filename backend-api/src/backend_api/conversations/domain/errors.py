@@ -1,4 +1,4 @@
-"""What can go wrong with sessions and runs."""
+"""Errors of sessions and runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from backend_api.kit.errors import ConflictError, LimitError, NotFoundError, Too
 
 
 class SessionNotFoundError(NotFoundError):
-    """No such session, or another user's."""
+    """The session does not exist, or is another user's."""
 
     code = "session_not_found"
 
@@ -23,7 +23,7 @@ class EventBodyNotFoundError(NotFoundError):
 
 
 class MessageTooLongError(TooLargeError):
-    """A message over 100,000 characters."""
+    """A message has over 100,000 characters."""
 
     code = "message_too_long"
 
@@ -35,13 +35,13 @@ class MessageDiffersError(ConflictError):
 
     @classmethod
     def unless_same(cls, first: MessageUser, again: MessageUser) -> None:
-        """Raise it where one that was sent `again` is not the `first`."""
+        """Raises it if the message sent `again` differs from the `first`."""
         if (first.text, first.attachments) != (again.text, again.attachments):
             raise cls("Another message was sent under this client_message_id. Send each message under one of its own.")
 
 
 class NotAloneError(ConflictError):
-    """A run is active, and the message was to begin one of its own; nothing was stored."""
+    """A run is active, but the message had to begin one of its own; nothing was stored."""
 
     code = "not_alone"
 
@@ -53,19 +53,19 @@ class LeaseLostError(ConflictError):
 
 
 class NothingToResumeError(ConflictError):
-    """It is not the session's last run, it goes on, or it was completed; nothing was queued."""
+    """The run is not the session's last one, is active, or was completed; nothing was queued."""
 
     code = "nothing_to_resume"
 
 
 class NothingToCompactError(ConflictError):
-    """Nothing was said yet; nothing was queued."""
+    """The conversation has no messages yet; nothing was queued."""
 
     code = "nothing_to_compact"
 
 
 class FeedLostError(UnavailableError):
-    """The feed of sessions lost its place; its readers come again and get every session as it is."""
+    """The feed of sessions lost its place; readers have to reconnect, and get every session as it is."""
 
     code = "feed_lost"
 
@@ -77,7 +77,7 @@ class QuestionNotFoundError(NotFoundError):
 
 
 class QuestionAnsweredError(ConflictError):
-    """The question has its answer, or waits for none any more; nothing changed."""
+    """The question was answered, or waits for no answer any more; nothing changed."""
 
     code = "question_answered"
 
@@ -95,13 +95,13 @@ class PlanNotFoundError(NotFoundError):
 
 
 class PlanDecidedError(ConflictError):
-    """The plan is decided already; nothing changed."""
+    """The plan was decided already; nothing changed."""
 
     code = "plan_decided"
 
 
 def no_open_wait(answer: Answer) -> NotFoundError:
-    """An answer to what was never asked."""
+    """The error for an answer to something that was never requested."""
     if answer.kind == "approval":
         return ApprovalNotFoundError("There is no such approval request in this session.")
     if answer.kind == "plan":
@@ -110,7 +110,7 @@ def no_open_wait(answer: Answer) -> NotFoundError:
 
 
 def already_over(answer: Answer, past: Sequence[PastDecision]) -> ConflictError:
-    """An answer to what is over already."""
+    """The error for an answer to a wait that is over."""
     if answer.kind == "approval":
         return ApprovalDecidedError.of(past)
     if answer.kind == "plan":
@@ -119,35 +119,34 @@ def already_over(answer: Answer, past: Sequence[PastDecision]) -> ConflictError:
 
 
 class TooManyStreamsError(LimitError):
-    """This user has as many streams open as one may have at this gateway."""
+    """The user has reached the limit of open streams at this gateway."""
 
     code = "too_many_streams"
 
 
 class TooManyWaitingError(LimitError):
-    """As many messages of the session wait as may."""
+    """The limit of the session's waiting messages is reached."""
 
     code = "too_many_waiting"
 
     @classmethod
     def of(cls, at_most: int) -> TooManyWaitingError:
-        """For a session where `at_most` wait."""
+        """The error for a session with `at_most` waiting messages."""
         text = f"{at_most} messages of this session already wait for the agent, which is the maximum. "
         text += "Wait until it reads them, or stop the run."
         return cls(text, retry_after_s=30)
 
 
 class TasksEditedError(Exception):
-    """The person changed the tasks of the session since those were read on which a change was made; nothing is
-    written."""
+    """The person changed the session's tasks after those were read on which a change is based; nothing is written."""
 
 
 class SessionQuotaError(LimitError):
-    """The user has as many sessions as one may have."""
+    """The user has reached the limit of sessions."""
 
     code = "session_quota"
 
     @classmethod
     def of(cls, at_most: int) -> SessionQuotaError:
-        """For a user who has `at_most`."""
+        """The error for a user who has `at_most` sessions."""
         return cls(f"You have {at_most} sessions, which is the maximum. Delete some first.", retry_after_s=60)

@@ -1,4 +1,4 @@
-"""The feed of all own sessions: what changed of them, in one order for everybody."""
+"""The feed of all own sessions: their changes, in one order for all readers."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ SHOWN = (
     "folder_id",
     "target_id",
 )
-"""What a feed tells of a session."""
+"""The fields of a session in a feed."""
 
 NUMBERS = ("last_seq", "updated_at")
-"""What a change says of its own age, beside what is shown: a reader that also asked for the session sees which of the
-two is newer. Where only these change there is nothing to tell."""
+"""Fields that show the age of a change, besides those shown: a reader that also requested the session sees which of the
+two is newer. A change of these alone is not sent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionChange:
-    """What one change made of a session: `fields` holds only what it changed, all of them for a new session."""
+    """One change of a session: `fields` has only those that changed, or all of them for a new session."""
 
     type: ChangeType
     seq: int
@@ -50,8 +50,8 @@ class SessionChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeedMark:
-    """`feed.started`: what follows is all that changes from now on. `feed.reset`: too much was missed to be told one by
-    one; every session follows as it is, then `feed.ready`, and what was not among them is gone."""
+    """`feed.started`: all changes from now on follow. `feed.reset`: too much was missed to send it change by change;
+    every session follows as it is, then `feed.ready`, and a session not among them is gone."""
 
     type: MarkType
     seq: int | None
@@ -73,32 +73,33 @@ class FeedPlace(Protocol):
 
     @property
     def position(self) -> int:
-        """Number of the last change before the first one that is yielded."""
+        """The number of the last change before the first one that is yielded."""
         ...
 
     @property
     def has_gap(self) -> bool:
-        """Whether changes between the reader's number and `position` can't be told any more."""
+        """Whether changes between the reader's number and `position` are no longer available."""
         ...
 
     def __aiter__(self) -> AsyncIterator[SessionChange]:
-        """Raises `SlowReaderError` when its bounded buffer overflows, `FeedLostError` when the place was lost."""
+        """Raises `SlowReaderError` if its bounded buffer overflows, `FeedLostError` if the place was lost."""
         ...
 
 
 class SessionFeed(Protocol):
-    """Changes of sessions as the store made them, numbered alike in every process."""
+    """Changes of sessions in the store's order, with the same numbers in every process."""
 
     def follow(self, user_id: UserId, after: int | None) -> AbstractAsyncContextManager[FeedPlace]:
-        """Go on after a number, or from now on for None. Raises an `UnavailableError` while the store is away."""
+        """Continues after a number, or from now on for None. Raises an `UnavailableError` while the store is
+        unavailable."""
         ...
 
 
 class ReadMarkers(Protocol):
-    """How far a user has read."""
+    """The read markers of users."""
 
     async def mark(self, session_id: SessionId, user_id: UserId, seq: int) -> Session:
-        """Move the marker on to `seq`, never back nor beyond the last event, and count what is unread after it.
+        """Moves the marker to `seq`, never back nor beyond the last event, and counts the unread messages after it.
 
         Raises `SessionNotFoundError`.
         """

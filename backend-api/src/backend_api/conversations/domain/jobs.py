@@ -1,4 +1,4 @@
-"""Runs as their user looks at them apart from any conversation: jobs."""
+"""Runs as jobs, listed for their user apart from any conversation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from backend_api.kit.ids import UserId
 
 
 class JobStatus(StrEnum):
-    """What a job comes to; how a run came to it is in its reason."""
+    """The state of a job; the run's reason says how it came about."""
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -22,7 +22,7 @@ class JobStatus(StrEnum):
 
     @property
     def runs(self) -> frozenset[RunStatus]:
-        """The states of a run that are this one of a job."""
+        """The states of a run that correspond to this one."""
         return frozenset(status for status, job in _JOBS.items() if job == self)
 
 
@@ -38,12 +38,12 @@ _JOBS = {
 
 
 def job_status(run: Run) -> JobStatus:
-    """The state of a run as one of a job."""
+    """The state of a run's job."""
     return _JOBS[run.status]
 
 
 class JobNotFoundError(NotFoundError):
-    """No such job, or another user's."""
+    """The job does not exist, or is another user's."""
 
     code = "job_not_found"
 
@@ -61,8 +61,8 @@ class RunPage:
 
 
 class RunRecords(Protocol):
-    """All runs of a user, over all sessions."""
+    """The runs of a user in all sessions."""
 
     async def page(self, user_id: UserId, *, status: JobStatus | None, limit: int, cursor: str | None) -> RunPage:
-        """Newest first. Raises `InvalidError` for a cursor that is not ours."""
+        """A page of runs, newest first. Raises `InvalidError` for an invalid cursor."""
         ...

@@ -1,4 +1,4 @@
-"""How much is kept of model calls that were stored, so that they never fill the database."""
+"""The quota for stored model calls, so that they never fill the database."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from backend_api.kit.ids import SessionId, UserId
 
 
 class KeptCalls(Protocol):
-    """Counts what was sent and answered, in bytes, of all sessions of a user together. What a session kept counts until
-    it is deleted. Both raise `StoreUnavailableError`."""
+    """Counts the stored requests and answers, in bytes, of all sessions of a user. They count until their session is
+    deleted. Both methods raise `StoreUnavailableError`."""
 
     async def has_room(self, user_id: UserId) -> bool:
-        """Whether the user's calls are still below the limit. What several runs keep at the same moment may go over it,
-        each by one call."""
+        """Whether the user is still below the limit. Several runs at the same moment may exceed it, each by one
+        call."""
         ...
 
     async def add(self, session_id: SessionId, user_id: UserId, size: int) -> None:
-        """Count so many bytes more, which were stored."""
+        """Adds the size of a stored call, in bytes."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class KeptCallsOfSession:
-    """The same for whoever stores the calls of one session."""
+    """The quota for whoever stores the calls of one session."""
 
     kept_calls: KeptCalls
     session_id: SessionId

@@ -1,4 +1,4 @@
-"""Which text a live event belongs to, and which stored event ends it."""
+"""The text a live event belongs to, and the stored event that ends it."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from backend_api.agent.events import (
 )
 
 TextKey = str
-"""The kind of a text and its id."""
+"""A text's kind and id."""
 MESSAGE, THINKING, OUTPUT = "m:", "t:", "o:"
 AGENT_MESSAGE, AGENT_THINKING = "a:", "b:"
-"""Of an agent beside the main one; its id stands behind that of the text."""
+"""The texts of agents other than the main one; the agent's id follows the text's."""
 TextPayload = MessageDelta | ThinkingDelta | AgentDelta | ToolOutput
 
 
 def agent_text(kind: str, message_id: str, agent_id: str) -> TextKey:
-    """The text of an agent beside the main one: an `AGENT_MESSAGE` or an `AGENT_THINKING`."""
+    """The key of another agent's text: an `AGENT_MESSAGE` or an `AGENT_THINKING`."""
     return f"{kind}{message_id} {agent_id}"
 
 
 def writer_of(key: TextKey) -> str:
-    """Who writes it: the texts of one writer are told in order. A call's output stands for itself, and the main agent
-    is the empty one."""
+    """The writer of a text, whose texts are sent in order. A call's output has a writer of its own, and the main
+    agent's is empty."""
     match key[:2]:
         case "a:" | "b:":
             return key.partition(" ")[2]
@@ -42,7 +42,7 @@ def writer_of(key: TextKey) -> str:
 
 
 def text_key(payload: Payload) -> TextKey | None:
-    """The text a live payload adds to; None for one that adds to no text."""
+    """The text a live payload adds to, or None."""
     match payload:
         case MessageDelta(message_id=identifier):
             return MESSAGE + identifier
@@ -57,7 +57,7 @@ def text_key(payload: Payload) -> TextKey | None:
 
 
 def ended_text(payload: Payload) -> TextKey | None:
-    """The text a stored payload contains in full, so that nothing live may follow for it."""
+    """The text a stored payload completes, so that nothing live may follow for it."""
     match payload:
         case MessageCompleted(message_id=identifier, agent_id=str(agent_id)):
             return agent_text(AGENT_MESSAGE, identifier, agent_id)
@@ -74,23 +74,23 @@ def ended_text(payload: Payload) -> TextKey | None:
 
 
 def ends_all_texts(payload: Payload) -> bool:
-    """Whether nothing that was being written goes on: the run is over, or another worker begins its answer anew."""
+    """Whether all live texts end: the run is over, or another worker starts its answer again."""
     return isinstance(payload, RunFinished) or (isinstance(payload, RunStarted) and payload.attempt > 1)
 
 
 def started_text(payload: Payload) -> TextKey | None:
-    """The text a stored payload opens again: a call may start anew under its old id after a crash."""
+    """The text a stored payload reopens: a call may start again under its id after a crash."""
     return OUTPUT + payload.call_id if isinstance(payload, ToolCalled) else None
 
 
 def seen_by(payload: TextPayload) -> int:
-    """Up to which message of the user the model had read when it wrote this; 0 where not known, of a call's
-    output, and of other agents, which read no message of the user."""
+    """The last user message the model had read when it wrote this; 0 if unknown, for a call's output, and for other
+    agents, which read no user messages."""
     return 0 if isinstance(payload, ToolOutput | AgentDelta) else payload.seen_seq
 
 
 def live_text(key: TextKey, offset: int, text: str, seen_seq: int) -> TextPayload:
-    """A piece of a text that is being written."""
+    """A piece of a live text."""
     kind, identifier = key[:2], key[2:]
     if kind == MESSAGE:
         return MessageDelta(message_id=identifier, offset=offset, text=text, seen_seq=seen_seq)

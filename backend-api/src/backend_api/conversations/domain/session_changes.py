@@ -1,4 +1,4 @@
-"""What a wish to change a session comes to."""
+"""The effect of a request to change a session."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ _TOLD = ("title", "model", "preset", "options")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changed:
-    """A session as it is then, and what its stream tells of the change."""
+    """The session after a change, and the events of its stream."""
 
     session: Session
     events: Sequence[Event]
 
 
 def differing(session: Session, wanted: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields that change, with their new values. Options are wanted one by one, None taking one back, and change
-    as a whole, for that is how the feed tells of them."""
+    """The fields that change, with their new values. Options are requested one by one, None resetting one, but change
+    as a whole, as the feed sends them."""
     values = {name: wanted[name] for name in _CHANGEABLE if name in wanted}
     merged: dict[str, Any] = session.options | (wanted.get("options") or {})
     values["options"] = {name: value for name, value in merged.items() if value is not None}
@@ -31,7 +31,7 @@ def differing(session: Session, wanted: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def updates_of(values: Mapping[str, Any], session: Session) -> list[SessionUpdated]:
-    """What the stream tells of fields that changed from what the session had, if anything."""
+    """The event for the changed fields, if the stream has one for them."""
     shown = {name: values[name] for name in _TOLD if name in values}
     if "options" in shown:
         shown["changed_options"] = changed_names(session.options, shown["options"])
@@ -39,5 +39,5 @@ def updates_of(values: Mapping[str, Any], session: Session) -> list[SessionUpdat
 
 
 def changed_names(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
-    """Of options, also of those that were taken back."""
+    """The names of changed options, including those that were reset."""
     return sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))

@@ -1,4 +1,4 @@
-"""What a user's runs used and cost, summed up."""
+"""Sums of the usage and cost of a user's runs."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ UsageBy = Literal["session", "model", "day"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spent:
-    """Tokens, and US dollars as in `Usage`: `cost` is None once a part has no known price, or where there is none.
-    `runs` are those that asked a model."""
+    """Tokens, and US dollars as in `Usage`: `cost` is None once a part has no known price, or there is no cost. `runs`
+    counts those that called a model."""
 
     runs: int = 0
     input: int = 0
@@ -30,8 +30,8 @@ class Spent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpentRow:
-    """Of one session, model or day (ISO 8601), as `key` says; None are all sessions that were deleted. `title` is the
-    session's."""
+    """The sums of one session, model or day (ISO 8601), named by `key`; None stands for all deleted sessions. `title`
+    is the session's."""
 
     key: str | None
     title: str | None = None
@@ -40,7 +40,7 @@ class SpentRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpentPage:
-    """`total` is of all rows, on this page or not."""
+    """A page of sums. `total` is the sum of all rows, on this page or not."""
 
     items: Sequence[SpentRow]
     total: Spent
@@ -49,8 +49,8 @@ class SpentPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpentQuery:
-    """Of runs that were queued from `since` on, and before `until`. A run counts on the day it was queued, in
-    `timezone`, an IANA name."""
+    """Selects runs queued from `since` on and before `until`. A run counts on the day it was queued, in `timezone`, an
+    IANA name."""
 
     user_id: UserId
     by: UsageBy
@@ -62,10 +62,10 @@ class SpentQuery:
 
 
 class Spending(Protocol):
-    """What runs used: those that ended, each once, those at work or waiting as far as they came, and those of deleted
+    """The usage of runs: those that ended, each once, the active and waiting ones so far, and those of deleted
     sessions."""
 
     async def page(self, query: SpentQuery) -> SpentPage:
-        """Days: the last one first. Sessions: the one with the last run first, in pages. Models: the one with the most
-        tokens first. Raises `InvalidError` for a cursor or a time zone that there is not."""
+        """Days are sorted last first, sessions by their last run, in pages, and models by tokens. Raises `InvalidError`
+        for an invalid cursor or time zone."""
         ...

@@ -1,4 +1,4 @@
-"""Titles that are due: of conversations that are called by the first line of what was said first."""
+"""Titles that are due: of conversations still named after the first line of their first message."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ MAX_ATTEMPTS = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DueTitle:
-    """A title that this process is to find, and nobody else until its time is over. `run_id` is the last run that
-    ended; `attempt` counts from 1; `token` names this attempt; `options` are the session's own."""
+    """A title that only this process may generate until its time is over. `run_id` is the last run that ended;
+    `attempt` counts from 1; `token` names this attempt; `options` are the session's own."""
 
     session_id: SessionId
     user_id: UserId
@@ -28,22 +28,22 @@ class DueTitle:
 
 
 class Titles(Protocol):
-    """Whoever begins an attempt first has it. A title that the user gives ends the matter, at whatever moment."""
+    """Due titles; each attempt has one owner. A title set by the user ends it at any time."""
 
     async def due(self) -> Sequence[SessionId]:
-        """Idle sessions whose title is due: nobody began an attempt, or its time is over."""
+        """Idle sessions whose title is due: no attempt has begun, or its time is over."""
         ...
 
     async def begin(self, session_id: SessionId, *, within_s: float) -> DueTitle | None:
-        """Take the next attempt, for so many seconds. None where none is due."""
+        """Begins the next attempt, for so many seconds. None if none is due."""
         ...
 
     async def store(self, due: DueTitle, title: str | None, used: Usage) -> Sequence[Event]:
-        """End the matter: the session has that title unless it got another one meanwhile, or keeps what it has for
-        None. What the attempt used counts into its run in any case. Answers the stored events."""
+        """Ends it: the session gets the title unless it has got another one meanwhile; None keeps the present one. The
+        attempt's usage is added to its run in any case. Returns the stored events."""
         ...
 
     async def postpone(self, due: DueTitle, used: Usage, *, for_s: float | None) -> None:
-        """The attempt came to nothing: the next one may begin after so many seconds, or, for None, when a run has
-        ended, and then this one does not count. After `MAX_ATTEMPTS` the session keeps what it has."""
+        """The attempt failed: the next one may begin after so many seconds, or, for None, after a run's end, and then
+        this one does not count. After `MAX_ATTEMPTS` the session keeps its title."""
         ...

@@ -1,4 +1,4 @@
-"""JSON Schema of the event union as it crosses the wire: envelope and payload in one flat object."""
+"""The JSON Schema of the event union on the wire: envelope and payload in one flat object."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _REF = "#/$defs/{model}"
 
 
 def event_schema() -> dict[str, Any]:
-    """The whole schema: every field required but those of agents and what did not change, told apart by `type`."""
+    """The whole schema, discriminated by `type`. All fields are required but those of agents and unchanged ones."""
     definitions: dict[str, Any] = {}
     branches: list[dict[str, str]] = []
     mapping: dict[str, str] = {}

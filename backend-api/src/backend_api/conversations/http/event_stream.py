@@ -1,4 +1,4 @@
-"""Server-sent events of a session: frames in batches, a heartbeat, and an end for whoever does not read."""
+"""Server-sent events of a session: batched frames, a heartbeat, and an end for readers that don't read."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def event_frame(event: Event) -> bytes:
 
 
 class EventStream(Response):
-    """Streams items until they end, the client goes or does not take what is sent, or its log-in or the gateway ends.
+    """Streams items until they end, the client leaves or stops reading, or its log-in or the gateway ends.
 
-    Its slot is claimed before anything is answered, so that one too many is a problem like any other.
+    Its slot is claimed before the response starts, so that exceeding the limit is reported as a problem.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class EventStream(Response):
                         await send({"type": "http.response.body", "body": frame, "more_body": True})
             await _last(send)
         except TimeoutError:
-            # The server cuts the connection of a reader that takes nothing.
+            # The server cuts the connection of a reader that reads nothing.
             logger.info("slow reader disconnected")
         except SlowReaderError as error:
             measures.SLOW_READERS.labels("sse").inc()
@@ -113,6 +113,6 @@ async def _frames(
 
 
 async def gone(receive: Receive) -> None:
-    """Returns when the client has left; only once its whole body was read."""
+    """Returns when the client has left; to be called only once its whole body was read."""
     while (await receive())["type"] != "http.disconnect":
         pass

@@ -1,4 +1,4 @@
-"""The stream of a session: live, paged, and the long bodies beside it."""
+"""The stream of a session, live and paged, with its long bodies."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ LastEventId = Annotated[str | None, Header(max_length=32)]
 
 _EVENTS = f"Events as `{EVENT_SCHEMA_PATH}` describes them."
 STREAM = {"type": "string", "description": f"Server-sent events; the data of each is one of {EVENT_SCHEMA_PATH}."}
-"""Schema of a stream of a session's events."""
+"""The schema of a stream of a session's events."""
 
 
 class EventPageBody(AnswerBody):
@@ -61,15 +61,15 @@ class EventPageBody(AnswerBody):
     last_seq: int
     has_more: bool
     path: list[list[int]] | None = None
-    """With `on_path`: of the events before `path_since` the first and the last number of each stretch that is on the
-    path that is shown. Null where all are."""
+    """With `on_path`: the first and last number of each stretch of the shown path among the events before `path_since`.
+    Null if all of them are on it."""
     path_since: int = 0
 
 
 def start_of(after: int | None, last_event_id: str | None) -> int | None:
-    """Where a reader goes on: what a browser says of itself goes before what stands in the address.
+    """The number a reader continues from: the browser's header takes precedence over the query.
 
-    Raises `InvalidError` for what is no number of ours, as starting anew would repeat everything.
+    Raises `InvalidError` for an invalid number, since starting from the beginning would repeat everything.
     """
     if not last_event_id:
         return after
@@ -83,7 +83,7 @@ async def _page_place(
     caller: CurrentCaller,
     format: Annotated[Literal["sse", "json"], Query()] = "sse",  # noqa: A002 -- as on the wire
 ) -> AsyncGenerator[None]:
-    """A stream claims a slot of another kind."""
+    """Takes a slot for a page; a stream takes one of another kind."""
     if format == "sse":
         yield
     else:
@@ -112,9 +112,9 @@ async def events(
     last_event_id: LastEventId = None,
     on_path: OnPath = False,
 ) -> Response:
-    """Follow from `Last-Event-ID` or `after` on. With `format=json` one page of what is stored: the first events after
-    `after`, or the last ones before `before`, at most `limit` and about 2 MB. Before a number greater than all are the
-    last ones."""
+    """Follow from `Last-Event-ID` or `after` on. With `format=json` return one page of stored events: the first events
+    after `after`, or the last ones before `before`, at most `limit` and about 2 MB. A `before` greater than all numbers
+    returns the last events."""
     if before is not None and (after is not None or format == "sse"):
         other = "`after`" if after is not None else "a stream"
         raise InvalidError(
@@ -182,7 +182,7 @@ async def model_request(
     caller: CurrentCaller,
     read_model_request: Annotated[ReadModelRequest, port("read_model_request")],
 ) -> Response:
-    """Return the whole of what a model was sent: an `llm.request` with all the turns before those it has itself."""
+    """Return the whole request that a model was sent: an `llm.request` together with all the turns before its own."""
     number = seq if 0 < seq < _MAX_SEQ else 0
     whole = await read_model_request(SessionId(session_id), caller.user.id, number)
     return Response(whole, media_type="application/json", headers={"Cache-Control": "no-store"})
@@ -201,7 +201,7 @@ async def feed(
     after: After = None,
     last_event_id: LastEventId = None,
 ) -> Response:
-    """What changes of all own sessions, from `Last-Event-ID` or `after` on; without either from now on."""
+    """Follow the changes of all own sessions, from `Last-Event-ID` or `after` on; without either from now on."""
     followed = follow_sessions(caller.user.id, start_of(after, last_event_id))
     slot = stream_slots.claim_slot(caller.claims, "sse")
     return EventStream(followed, feed_frame, slot=slot, heartbeat_s=options.heartbeat_s)

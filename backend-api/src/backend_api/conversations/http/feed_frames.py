@@ -16,7 +16,7 @@ _SNAPSHOT = TypeAdapter(SessionBody)
 
 
 def feed_frame(item: FeedItem) -> bytes:
-    """One frame. Changes and marks that have a number carry it as their id, too."""
+    """One frame. Changes and marks with a number have it as their id, too."""
     match item:
         case SessionChange():
             head = _head(item.type, item.seq, format_time(item.at), item.session_id)
@@ -56,7 +56,7 @@ def _event(type_: str, description: str, fields: dict[str, Any], *, required: bo
 
 
 def feed_schema() -> dict[str, Any]:
-    """Schema of a frame's data. Of an updated session only what changed is there."""
+    """The schema of a frame's data. An updated session has only the fields that changed."""
     time = {"type": "string", "format": "date-time"}
     count = {"type": "integer", "minimum": 0}
     text_or_null = {"anyOf": [{"type": "string"}, {"type": "null"}]}

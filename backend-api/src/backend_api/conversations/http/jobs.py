@@ -1,4 +1,4 @@
-"""Runs as jobs: over all sessions, by state, to be cancelled."""
+"""Runs as jobs: listed over all sessions by state, and cancelled."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ router = APIRouter(prefix="/api/jobs", tags=["runs"])
 
 
 class JobBody(BaseModel):
-    """A job is a run: its id is the run's. `message_id` is null where it began without a message, `attempt` counts the
+    """A job is a run: its id is the run's. `message_id` is null if it began without a message, `attempt` counts the
     workers that took it."""
 
     id: str
@@ -50,7 +50,7 @@ class JobBody(BaseModel):
 
 
 class JobPageBody(BaseModel):
-    """Newest first."""
+    """Jobs, newest first."""
 
     items: list[JobBody]
     next_cursor: str | None

@@ -1,4 +1,4 @@
-"""Bodies of what is said in a session: messages, decisions, answers, and what a run made of them."""
+"""Bodies for messages, decisions and answers, and for the results of runs."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ Answers = Annotated[
 
 
 class AnswersBody(RequestBody):
-    """An answer to each of a question's parts, by their ids."""
+    """An answer to each part of a question, by the parts' ids."""
 
     answers: Answers
 
 
 class DecisionBody(RequestBody):
-    """A decision on these calls of an approval; without `call_ids` on all that are left. `approve_all` also ends asking
-    in this session (`enable_approval` becomes false, `asked_tools` empty), and without `call_ids` approves all that
-    other agents of the run ask for; the model reads the feedback of a denial."""
+    """A decision on these calls of an approval; without `call_ids` on all that are left. `approve_all` also ends
+    approvals in this session (`enable_approval` becomes false, `asked_tools` empty), and without `call_ids` approves
+    all that other agents of the run request; the model reads the feedback of a denial."""
 
     decision: Decided
     call_ids: list[Identifier] | None = Field(default=None, min_length=1, max_length=200)
     feedback: str | None = Field(default=None, max_length=MAX_FEEDBACK_CHARACTERS)
 
     def decided(self) -> Decision:
-        """What the use case takes."""
+        """The decision as the use case takes it."""
         return Decision(decision=self.decision, call_ids=self.call_ids, feedback=self.feedback)
 
 
@@ -49,7 +49,7 @@ class DecidedBody(AnswerBody):
     call_ids: list[str]
     decision: Decided
     is_waiting: bool
-    """Whether the run waits for something more."""
+    """Whether the run still waits for something else."""
 
 
 class AnsweredBody(AnswerBody):
@@ -65,7 +65,7 @@ class PlanDecisionBody(RequestBody):
     feedback: str | None = Field(default=None, max_length=MAX_FEEDBACK_CHARACTERS)
 
     def decided(self) -> PlanDecision:
-        """What the use case takes."""
+        """The decision as the use case takes it."""
         return PlanDecision(decision=self.decision, feedback=self.feedback)
 
 
@@ -90,7 +90,7 @@ class MessageBody(RequestBody):
     )
 
     def message(self) -> Message:
-        """What the use case takes."""
+        """The message as the use case takes it."""
         return Message(
             text=self.text,
             attachments=tuple(self.attachments),
@@ -111,7 +111,7 @@ class ResumedBody(AnswerBody):
 
 
 class CompactBody(RequestBody):
-    """`focus` is what the summary tells most of."""
+    """`focus` is what the summary should cover most."""
 
     focus: Words | None = Field(default=None, min_length=1, max_length=MAX_FOCUS_CHARACTERS)
 
@@ -121,7 +121,7 @@ class CompactingBody(AnswerBody):
 
 
 class StopBody(RequestBody):
-    """`run_id` is the run that is meant, where a stop that comes late must not end a later one."""
+    """`run_id` is the run to stop, so that a late request does not stop the next one."""
 
     run_id: Identifier | None = None
 
@@ -143,7 +143,7 @@ class RunResultBody(AnswerBody):
 
     @classmethod
     def of(cls, result: RunResult) -> RunResultBody:
-        """The answer for a run that ended."""
+        """The body for a run's result."""
         return cls(
             run_id=result.run_id,
             status=result.status,

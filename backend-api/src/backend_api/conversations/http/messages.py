@@ -55,7 +55,7 @@ async def send_message(
     caller: CurrentCaller,
     send_message: Annotated[SendMessage, port("send_message")],
 ) -> AcceptedBody:
-    """Send a message. The run that answers it continues after this call returns. A run that waits for a person goes on
+    """Send a message. The run that answers it continues after this call returns. A run that waits for a person keeps
     waiting and reads it after the decision; with `interrupt` what it waits for is denied, and it reads it at once."""
     accepted = await send_message(SessionId(session_id), caller.user.id, body.message())
     return AcceptedBody.model_validate(accepted)
@@ -69,8 +69,8 @@ async def answer_question(
     caller: CurrentCaller,
     answer_wait: Annotated[AnswerWait, port("answer_wait")],
 ) -> AnsweredBody:
-    """Answer a question of the agent (`question.asked`); its run goes on once nothing else is waited for. 409 when it
-    is answered or expired."""
+    """Answer a question of the agent (`question.asked`); its run continues once it waits for nothing else. 409 if it
+    was answered or expired."""
     resolved = await answer_wait(SessionId(session_id), caller.user.id, question_id, Answers(body.answers))
     return AnsweredBody(question_id=question_id, is_waiting=not resolved.is_queued)
 
@@ -83,8 +83,8 @@ async def decide_approval(
     caller: CurrentCaller,
     answer_wait: Annotated[AnswerWait, port("answer_wait")],
 ) -> DecidedBody:
-    """Approve or deny calls that wait for it (`approval.requested`); their run goes on once all are decided. 409 where
-    one of them is decided already, with who did it; nothing changes then."""
+    """Approve or deny calls that wait for it (`approval.requested`); their run continues once all are decided. 409 if
+    one of them was decided already, with who did it; nothing changes then."""
     resolved = await answer_wait(SessionId(session_id), caller.user.id, approval_id, body.decided())
     resolution = next(event.payload for event in resolved.events if isinstance(event.payload, ApprovalResolved))
     return DecidedBody(
@@ -103,8 +103,8 @@ async def decide_plan(
     caller: CurrentCaller,
     answer_wait: Annotated[AnswerWait, port("answer_wait")],
 ) -> PlanDecidedBody:
-    """Approve a plan (`plan.proposed`), which ends plan mode, or reject it with feedback; its run goes on. 409 where it
-    is decided already."""
+    """Approve a plan (`plan.proposed`), which ends plan mode, or reject it with feedback; its run continues. 409 if it
+    was decided already."""
     await answer_wait(SessionId(session_id), caller.user.id, plan_id, body.decided())
     return PlanDecidedBody(plan_id=plan_id, decision=body.decision)
 
@@ -119,8 +119,8 @@ async def run(
     options: Options,
     request: Request,
 ) -> RunResultBody:
-    """Send a message and wait for the end of the run, or until it waits for a person (status `waiting`), as it may
-    already. Disconnecting early frees the slot and does not stop the run."""
+    """Send a message and wait until the run ends, or waits for a person (status `waiting`), as it may already.
+    Disconnecting early frees the slot and does not stop the run."""
     with stream_slots.claim_slot(caller.claims, "run") as auth:
         following = follow_run.wait_for_result(
             SessionId(session_id), caller.user.id, body.message(), timeout_s=options.run_wait_s
@@ -154,7 +154,7 @@ async def stream_run(
 ) -> Response:
     """Send a message and stream the events of the run until `run.finished`."""
     with ExitStack() as taking:
-        # Before the message: whoever is refused a slot has said nothing.
+        # Taken before the message, so that a caller without a slot sends none.
         auth = taking.enter_context(stream_slots.claim_slot(caller.claims, "sse"))
         accepted = await follow_run.send_first(SessionId(session_id), caller.user.id, body.message())
         events = follow_run.follow_events_of(SessionId(session_id), caller.user.id, accepted)
@@ -163,7 +163,7 @@ async def stream_run(
 
 @contextmanager
 def _holding(auth: ConnectionAuth, taken: ExitStack) -> Generator[ConnectionAuth]:
-    """The slot that was taken before, given back at the end of the block."""
+    """The slot that was taken before, released at the end of the block."""
     with taken:
         yield auth
 
@@ -172,8 +172,8 @@ def _holding(auth: ConnectionAuth, taken: ExitStack) -> Generator[ConnectionAuth
 async def resume(
     session_id: str, run_id: str, caller: CurrentCaller, resume_run: Annotated[ResumeRun, port("resume_run")]
 ) -> ResumedBody:
-    """Go on from where the session's last run ended, if it failed, was stopped or was interrupted: a run without a
-    message. 409 where there is nothing to go on with."""
+    """Resume the session's last run if it failed, was stopped or was interrupted: a run without a message. 409 if there
+    is nothing to resume."""
     resumed = await resume_run(SessionId(session_id), caller.user.id, RunId(run_id))
     return ResumedBody(run_id=resumed)
 
@@ -185,9 +185,9 @@ async def compact(
     compact_session: Annotated[CompactSession, port("compact_session")],
     body: CompactBody | None = None,
 ) -> CompactingBody:
-    """Have the conversation so far replaced by a summary of it for the model, before its next answer where a run is at
-    work, else at once. What is asked for with a focus while a summary is written comes after it. 409 where nothing
-    was said yet."""
+    """Replace the conversation so far by a summary of it for the model, before the next answer of an active run,
+    otherwise at once. A request with a focus while a summary is being written takes effect after it. 409 if there are
+    no messages yet."""
     run_id = await compact_session(SessionId(session_id), caller.user.id, body.focus if body else None)
     return CompactingBody(run_id=run_id)
 
@@ -204,8 +204,8 @@ _NOT_ACTIVE = "There is nothing to stop: the session is idle, or the run of `run
 async def stop(
     session_id: str, caller: CurrentCaller, stop_run: Annotated[StopRun, port("stop_run")], body: StopBody | None = None
 ) -> StoppedBody | Response:
-    """Stop the active run of the session, and what runs in the background. With a `run_id` only if that is the active
-    run: else nothing is stopped, and the answer is 204."""
+    """Stop the active run of the session, and its background work. With a `run_id` only if that is the active run:
+    otherwise nothing is stopped, and the answer is 204."""
     wanted = RunId(body.run_id) if body and body.run_id is not None else None
     run_id = await stop_run(SessionId(session_id), caller.user.id, wanted)
     return Response(status_code=204) if run_id is None else StoppedBody(run_id=run_id)

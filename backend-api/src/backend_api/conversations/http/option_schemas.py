@@ -1,4 +1,4 @@
-"""The options of a session, as a body or a frame has them."""
+"""The options of a session in bodies and frames."""
 
 from __future__ import annotations
 
@@ -75,9 +75,9 @@ class OptionsBody(RequestBody):
     )
 
     def chosen(self) -> dict[str, Any]:
-        """Only what was chosen."""
+        """The options that were chosen."""
         return self.model_dump(exclude_none=True)
 
     def changes(self) -> dict[str, Any]:
-        """What was sent; null takes a choice back."""
+        """The options that were sent; null resets one."""
         return self.model_dump(exclude_unset=True)

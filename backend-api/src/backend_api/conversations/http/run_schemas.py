@@ -1,4 +1,4 @@
-"""Messages, runs and their usage as routes answer them."""
+"""Messages, runs and their usage in responses."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from backend_api.kit.stored_time import format_time
 
 
 def message_fields(event: Event) -> dict[str, Any]:
-    """A message as a flat object with the role that said it."""
+    """A message as a flat object with the role of its author."""
     fields = event_fields(event)
     role = "user" if event.payload.type == "message.user" else "assistant"
     return {"role": role} | {key: value for key, value in fields.items() if key not in ("type", "session_id")}
@@ -39,7 +39,7 @@ class UsageBody(AnswerBody):
     thinking: int
     cache_write: int
     cost: float | None
-    """In US dollars, of all of it; null as soon as a part of it has no known price."""
+    """The total cost in US dollars; null as soon as a part of it has no known price."""
     known_cost: float
-    """Of the part whose price is known."""
+    """The cost of the part whose price is known."""
     by_model: dict[str, dict[str, int]]

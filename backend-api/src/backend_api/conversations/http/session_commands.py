@@ -1,4 +1,4 @@
-"""Carry out what a client says on a session's socket."""
+"""Carries out the commands that a client sends on a session's socket."""
 
 from __future__ import annotations
 
@@ -41,14 +41,15 @@ async def socket_commands(
     update_session: Annotated[UpdateSession, port("update_session")],
     answer_wait: Annotated[AnswerWait, port("answer_wait")],
 ) -> SocketCommands:
-    """A dependency of routes."""
+    """The dependency of routes that provides the commands."""
     return SocketCommands(send_message, stop_run, update_session, answer_wait)
 
 
 async def carry_out(
     frame: Command, calls: SocketCommands, session_id: SessionId, user_id: UserId
 ) -> dict[str, Any] | None:
-    """What is answered at once, if anything; the rest is seen in the events. Raises domain errors."""
+    """Carries out a command and returns its immediate answer, if any; further effects are seen in the events. Raises
+    domain errors."""
     match frame:
         case MessageFrame() | InterruptFrame():
             return await _send_message(frame, calls, session_id, user_id)

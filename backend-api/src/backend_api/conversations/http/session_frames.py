@@ -1,4 +1,4 @@
-"""What a client may say on a session's socket."""
+"""The frames that a client may send on a session's socket."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from backend_api.kit.http.schemas import RequestBody
 
 
 class AuthFrame(RequestBody):
-    """First, who one is; later, a newer token of the same user, under which the socket goes on."""
+    """The first frame authenticates; a later one brings a newer token of the same user, under which the socket
+    continues."""
 
     type: Literal["auth"]
     token: Annotated[str, StringConstraints(max_length=8192)]
@@ -30,7 +31,7 @@ class MessageFrame(MessageBody):
 
 
 class InterruptFrame(MessageBody):
-    """A message that cuts the turn of the run at work, or denies what it waits for. One that does not is a message
+    """A message that cuts the turn of an active run, or denies what it waits for. A message without that is a message
     frame."""
 
     type: Literal["interrupt"]
@@ -65,14 +66,14 @@ class AnswerFrame(RequestBody):
 
 
 class OptionsFrame(OptionsBody):
-    """Only what is given changes; null takes an option, the model or the preset back."""
+    """Changes only the given fields; null resets an option, the model or the preset."""
 
     type: Literal["options"]
     model: str | None = Field(default=None, max_length=200)
     preset: str | None = Field(default=None, max_length=200)
 
     def changes(self) -> dict[str, Any]:
-        """Of the session."""
+        """The changes of the session."""
         beside = ("model", "preset")
         options = self.model_dump(exclude={"type", *beside}, exclude_unset=True)
         chosen = {name: getattr(self, name) for name in beside if name in self.model_fields_set}

@@ -1,4 +1,4 @@
-"""Bodies of a session itself."""
+"""Bodies of a session."""
 
 from __future__ import annotations
 
@@ -39,8 +39,7 @@ class UpdateSessionBody(RequestBody):
     archived: bool | None = None
 
     def changes(self) -> dict[str, Any]:
-        """The fields that were sent; null takes back the model, the preset or an option, and changes
-        nothing else."""
+        """The fields that were sent; null resets the model, the preset or an option, and changes nothing else."""
         sent = {name: getattr(self, name) for name in self.model_fields_set}
         if isinstance(options := sent.get("options"), OptionsBody):
             sent["options"] = options.changes()
@@ -68,7 +67,7 @@ class SessionBody(AnswerBody):
 
     @classmethod
     def of(cls, session: Session) -> SessionBody:
-        """The answer for a session."""
+        """The body for a session."""
         return cls.model_validate(session)
 
 

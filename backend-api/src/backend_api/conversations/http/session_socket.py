@@ -1,4 +1,4 @@
-"""A session over a WebSocket: its events down, what a client says up."""
+"""A session over a WebSocket: its events down, the client's commands up."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _MAX_DIGITS = 32
 
 @dataclass(frozen=True, slots=True)
 class _Calls:
-    """What a conversation on a socket calls."""
+    """The use cases that a socket needs."""
 
     authenticate: Authenticate
     sessions: SessionRepository
@@ -69,7 +69,7 @@ async def _calls(
 async def session_socket(
     socket: WebSocket, session_id: str, calls: Annotated[_Calls, Depends(_calls)], after: Annotated[str, Query()] = "0"
 ) -> None:
-    """Authenticate, then follow and listen until either side ends."""
+    """Authenticates, then follows and listens until either side ends."""
     offered: list[str] = socket.scope.get("subprotocols", [])
     bearer = next((name for name in offered if name.startswith(_BEARER)), None)
     await socket.accept(subprotocol=bearer)
@@ -100,7 +100,7 @@ class _Conversation:
         self._session_id = session_id
 
     async def authenticate(self, bearer: str | None) -> Caller:
-        """By header, by subprotocol, or by the first frame; in local mode without any of them."""
+        """Authenticates by header, by subprotocol, or by the first frame; in local mode without any of them."""
         kind, _, token = self._socket.headers.get("authorization", "").partition(" ")
         if kind.lower() == "bearer":
             return await self._calls.authenticate(token.strip())
@@ -118,7 +118,7 @@ class _Conversation:
         return await self._calls.authenticate(frame.token)
 
     async def hold(self, caller: Caller, after: int) -> int:
-        """The close code of what ended first."""
+        """Serves the socket, and returns the close code of what ended first."""
         user = caller.user
         await self._calls.sessions.get(self._session_id, user.id)
         events = self._calls.follow_events(self._session_id, user.id, after)
@@ -161,7 +161,7 @@ class _Conversation:
                 await self._send(answer)
 
     async def _receive(self) -> Saying:
-        """Raises `InvalidError` for what is no frame of ours, `WebSocketDisconnect` at the end."""
+        """The next frame. Raises `InvalidError` for an invalid one, `WebSocketDisconnect` at the end."""
         message = await self._socket.receive()
         if message["type"] == "websocket.disconnect":
             raise WebSocketDisconnect(message.get("code", 1005))

@@ -88,5 +88,5 @@ async def delete_session(
 async def mark_read(
     session_id: str, body: ReadBody, caller: CurrentCaller, mark_read: Annotated[MarkRead, port("mark_read")]
 ) -> SessionBody:
-    """Say up to which event the session was read; `unread` counts runs that ended later, but no stopped one."""
+    """Record up to which event the session was read; `unread` counts runs that ended later, except stopped ones."""
     return SessionBody.of(await mark_read(SessionId(session_id), caller.user.id, body.seq))

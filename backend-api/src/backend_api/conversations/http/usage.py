@@ -1,4 +1,4 @@
-"""What a user's conversations used and cost."""
+"""The usage and cost of a user's conversations."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ Day = Annotated[date | None, Query(description="A day such as 2026-11-24.")]
 
 
 class SpentBody(AnswerBody):
-    """Tokens, and US dollars: `cost` is null once a part has no known price, and `known_cost` is that of the rest, so
-    the least it can have been. `runs` counts those that asked a model."""
+    """Tokens, and US dollars: `cost` is null once a part has no known price, and `known_cost` is that of the rest, the
+    least it can have been. `runs` counts those that called a model."""
 
     runs: int
     input: int
@@ -33,8 +33,8 @@ class SpentBody(AnswerBody):
 
 
 class SpentRowBody(SpentBody):
-    """Of what was asked for, `session_id`, `model` or `day` is set. A `session_id` of null are all deleted sessions
-    together."""
+    """A row has `session_id`, `model` or `day` set, according to `by`. A `session_id` of null stands for all deleted
+    sessions together."""
 
     session_id: str | None = None
     title: str | None = None
@@ -54,7 +54,7 @@ class SpentRowBody(SpentBody):
 
 
 class SpendingBody(AnswerBody):
-    """`total` is that of all rows, on this page or not. The days `since` and `until` are both included."""
+    """`total` is the sum of all rows, on this page or not. The days `since` and `until` are both included."""
 
     by: UsageBy
     since: date
@@ -66,7 +66,7 @@ class SpendingBody(AnswerBody):
 
     @classmethod
     def of(cls, usage: Usage, by: UsageBy, timezone: str) -> SpendingBody:
-        """The answer."""
+        """The body for a usage."""
         return cls(
             by=by,
             since=usage.since,
@@ -91,8 +91,8 @@ async def usage(
     limit: Annotated[int, Query(ge=1, le=200, description="Sessions on a page.")] = 50,
     cursor: Annotated[str | None, Query(max_length=200)] = None,
 ) -> SpendingBody:
-    """Sum up what the caller's runs used from one day to another, 366 at most; by default the last 30. A run counts on
-    the day it was queued; what is at work counts as far as it came, and what was deleted still does."""
+    """Sum up the usage of the caller's runs from one day to another, 366 at most; by default the last 30. A run counts
+    on the day it was queued; active runs count so far, and deleted ones still do."""
     found = await read_usage(
         caller.user.id, by, since=since, until=until, timezone=timezone, limit=limit, cursor=cursor
     )

@@ -9,7 +9,8 @@ _SANDBOXES = "computer_news"
 
 
 class MongoChangeCursor:
-    """`ChangeCursor`: one document. Gateways overwrite each other's; what is read twice is stored once."""
+    """`ChangeCursor`: one document, which gateways overwrite for each other. A change that is read twice is stored
+    once."""
 
     async def load(self) -> str | None:
         async with store_errors():

@@ -1,4 +1,4 @@
-"""`Deletions` in MongoDB: the session's own document stays, disowned, until nothing else is left of it."""
+"""`Deletions` in MongoDB: the session's document stays, without a user, until nothing else is left of it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from backend_api.kit.mongo.database import Database, Document
 from backend_api.kit.mongo.transactions import in_transaction, store_errors
 
 _REMOVED_S = 300.0
-"""All that a session ever said is more than is deleted in a moment."""
+"""Timeout, in seconds: deleting all contents of a large session takes a while."""
 _AT_ONCE = 200
 _OF_OTHER_CONTEXTS = (
     "background_commands",
@@ -38,11 +38,11 @@ _OF_OTHER_CONTEXTS = (
 )
 _SWEPT_EVERY_S = 900.0
 DUE_S = 30.0
-"""Longer than a call to the manager that was on its way when the session was deleted is repeated."""
+"""Longer than a call to the manager that was under way when the session was deleted is retried."""
 
 
 class MongoDeletions:
-    """By the database's clock, so that of all that sweep one at a time works at each."""
+    """Claims by the database's clock, so that only one process at a time works on each deletion."""
 
     def __init__(self, *, due_s: float = DUE_S) -> None:
         self._due_ms = round(due_s * 1000)
@@ -62,7 +62,7 @@ class MongoDeletions:
         return Deleted(session_id=SessionId(found.id), user_id=UserId(found.owner or ""))
 
     async def _sweep_shared_bodies(self) -> None:
-        """At most once in a while."""
+        """Removes unused shared bodies, at most once in `_SWEPT_EVERY_S`."""
         if time.monotonic() < self._next_sweep:
             return
         self._next_sweep = time.monotonic() + _SWEPT_EVERY_S
@@ -76,9 +76,9 @@ class MongoDeletions:
 
 
 async def remove_contents(session_id: SessionId) -> None:
-    """All of a session but its document, and what its runs used."""
+    """Removes all of a session but its document and the usage of its runs."""
     await _keep_usage(session_id)
-    # The driver: what contexts keep of a session goes with it also where a deployment has them no more.
+    # The driver: data of other modules is deleted even if the deployment no longer has the module.
     database = _database()
     await RunDocument.find({"session_id": session_id}).delete()
     for name in _OF_OTHER_CONTEXTS:
@@ -86,7 +86,7 @@ async def remove_contents(session_id: SessionId) -> None:
     for document in (BodyDocument, EventPartDocument, EventDocument):
         await document.find({"session_id": session_id}).delete()
     await KeptCallsDocument.find({"_id": session_id}).delete()
-    # Its schedules are the user's own words, and stay to be seen, but send nothing any more.
+    # Its schedules were written by the user and stay visible, but send nothing any more.
     pause: Document = {"paused": True, "pause_reason": "session_deleted", "next_at": None}
     change = {"$set": pause, "$unset": {"look_at": ""}, "$inc": {"version": 1}}
     await database["schedules"].update_many({"session_id": session_id, "pause_reason": None}, change)
@@ -97,7 +97,7 @@ def _database() -> Database:
 
 
 async def _keep_usage(session_id: SessionId) -> None:
-    """Each run with what it used goes in one transaction: it counts once, whenever this is cut off."""
+    """Moves each run's usage in one transaction, so that it counts once, even if this is interrupted."""
     # The driver: Beanie has no transactions of its own.
     database = _database()
     sessions, runs, past = database["sessions"], database["runs"], database["past_usage"]
@@ -113,7 +113,7 @@ async def _keep_usage(session_id: SessionId) -> None:
     async def move_cut(transaction: AsyncClientSession) -> None:
         wanted = {"_id": session_id, "using.run_id": {"$exists": True}}
         found = await sessions.find_one_and_update(wanted, {"$unset": {"using": ""}}, session=transaction)
-        # One that a process of a former version ended may stand in both places.
+        # A run ended by a process of an earlier version may be in both places.
         if found is not None and not await runs.count_documents(
             {"_id": found["using"]["run_id"], "used": {"$exists": True}}, limit=1, session=transaction
         ):

@@ -1,6 +1,6 @@
 """Every stored field of sessions, runs and events, and the indexes.
 
-Beanie binds them to the database that was connected to last: a process has one.
+Beanie binds them to the last connected database: a process has one.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from pymongo import ASCENDING, DESCENDING, IndexModel
 
 
 class SessionDocument(Document):
-    """A session: its size does not depend on the conversation's. A user id of "" marks one being removed,
-    whose user was `owner`; `deleted_at` is when somebody last worked at that."""
+    """A session: its size does not depend on the conversation's. A user id of "" marks one being removed, whose user
+    was `owner`; `deleted_at` is when a process last worked on that."""
 
     id: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] -- ids are opaque strings
     user_id: str
@@ -33,7 +33,7 @@ class SessionDocument(Document):
     created_at: datetime
     updated_at: datetime
     active_at: datetime | None = None
-    """Missing while nothing was said since versions that had no such field."""
+    """Missing if there was no message since versions without this field."""
     last_seq: int = 0
     read_seq: int = 0
     unread: int = 0
@@ -45,19 +45,20 @@ class SessionDocument(Document):
     last_user_message_id: str | None = None
     last_user_origin: dict[str, str] | None = None
     using: dict[str, Any] | None = None
-    """What its run at work used so far, see `used_documents`."""
+    """The usage so far of its active run, see `used_documents`."""
     background_wakes: int = 0
-    """Runs that results of background commands alone began since the person said something."""
+    """Runs begun by results of background commands since the person's last message."""
     waiting: list[int] = Field(default_factory=list[int])
-    """Numbers of the messages that no model has read."""
+    """The numbers of messages that no model has read yet."""
     title_due: dict[str, Any] | None = None
-    """There as long as the title is one to be bettered: `attempts`, the last one's `token`, and from when on the next
-    one may begin, None for the end of a run."""
+    """Present while the title is to be improved: the `attempts`, the last one's `token`, and the earliest time of the
+    next one, None for after a run's end."""
     settings_version: int = 0
-    """0: its user never set anything; else the version whose `settings_model` it begins with where it chose none."""
+    """0 if its user never changed a setting; otherwise the version of the settings, whose `settings_model` is used if
+    the session chose none."""
     settings_model: str | None = None
     computer_told: int | None = None
-    """The order of the last change of the sandbox that is stored in the stream; `disk_told` is that of its disk."""
+    """The order of the last sandbox change stored in the stream; `disk_told` is that of its disk."""
     computer_warned: bool | None = None
     disk_told: int | None = None
 
@@ -80,7 +81,7 @@ class SessionDocument(Document):
 
 
 class RunDocument(Document):
-    """A run and its lease. `active` is present on at most one run of a session."""
+    """A run and its lease. At most one run of a session has `active`."""
 
     id: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] -- ids are opaque strings
     session_id: str
@@ -93,18 +94,18 @@ class RunDocument(Document):
     worker: str | None = None
     lease_expires_at: datetime | None = None
     assigned: dict[str, Any] | None = None
-    """What its worker, in another process, must know of the session when it confirms the lease."""
+    """The session's fields that its worker, in another process, needs to confirm the lease."""
     handovers: int = 0
     taken_over: bool = False
     inbox: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
     inbox_last: int = 0
     waits: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
     wait_until: datetime | None = None
-    """The first deadline among them."""
+    """The first deadline of its waits."""
     resolved: list[str] = Field(default_factory=list[str])
-    """Waits that ended."""
+    """The waits that ended."""
     decided: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
-    """What was decided, and by whom, of those that are approvals."""
+    """The decisions of approvals among them, and who made them."""
     created_at: datetime
     started_at: datetime | None = None
     finished_at: datetime | None = None
@@ -112,7 +113,7 @@ class RunDocument(Document):
     retryable: bool = False
     usage: str | None = None
     used: dict[str, Any] | None = None
-    """The same for sums over runs, see `used_documents`."""
+    """The usage in a form that can be summed up over runs, see `used_documents`."""
     request_id: str | None = None
     trace: str | None = None
 
@@ -137,8 +138,8 @@ class RunDocument(Document):
 
 
 class EventDocument(Document):
-    """One stored event; `data` is the payload as JSON, so that no key of a tool's arguments can trouble the store.
-    Of a long one it is the beginning; `parts` documents beside hold the rest."""
+    """One stored event; `data` is the payload as JSON, so that no key in a tool's arguments is a problem for the store.
+    Long data continues in `parts` further documents."""
 
     session_id: str
     seq: int
@@ -151,7 +152,7 @@ class EventDocument(Document):
     data: str
     parts: int | None = None
     output: str | None = None
-    """What the model read of a result, where that is not its preview."""
+    """The text of a result that the model read, if that is not its preview."""
 
     class Settings:
         name = "events"
@@ -190,7 +191,7 @@ class BodyDocument(Document):
     media_type: str
     content: bytes
     shared: str | None = None
-    """The digest of the shared one that stands for it."""
+    """The digest of the shared body that replaces it."""
 
     class Settings:
         name = "bodies"
@@ -214,7 +215,7 @@ class SharedBodyDocument(Document):
 
 
 class KeptCallsDocument(Document):
-    """Bytes of what is kept of a session's model calls."""
+    """The size, in bytes, of a session's stored model calls."""
 
     id: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] -- the session
     user_id: str
@@ -226,7 +227,7 @@ class KeptCallsDocument(Document):
 
 
 class PastUsageDocument(Document):
-    """What a run of a deleted session used: nothing of what was said in it."""
+    """The usage of a run in a deleted session, without any content."""
 
     id: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] -- the run
     user_id: str
@@ -239,7 +240,7 @@ class PastUsageDocument(Document):
 
 
 class MarkDocument(Document):
-    """How far a stream from elsewhere was read."""
+    """The position up to which an external stream was read."""
 
     id: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] -- the stream
     mark: str

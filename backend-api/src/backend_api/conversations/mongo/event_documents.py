@@ -23,7 +23,8 @@ from backend_api.kit.mongo.database import Database, Document
 from backend_api.kit.mongo.transactions import on_commit, store_errors
 
 PART_CHARACTERS = 60_000
-"""Of an event's JSON text: at four bytes each and with its envelope a document stays below 256 KB."""
+"""The most characters of an event's JSON in one document: at four bytes each, and with the envelope, it stays below 256
+KB."""
 BODY_PART_BYTES = 240_000
 MAX_BODY_BYTES = 64 * 1024 * 1024
 _DUPLICATE = 11000
@@ -41,8 +42,7 @@ def number(
 
 
 def to_documents(event: Event, output: str | None = None) -> list[Document]:
-    """The document of a stored event with what the model read of it, and those that hold the rest of one that is too
-    long for it."""
+    """The document of a stored event with the text the model read of it, and documents with the rest of a long one."""
     payload = event.payload
     data = dump(payload_fields(payload))
     document: Document = {
@@ -71,7 +71,7 @@ def to_documents(event: Event, output: str | None = None) -> list[Document]:
 
 
 def from_document(document: Document) -> Event:
-    """The event of a document that is whole."""
+    """The event of a document with complete data."""
     return Event(
         seq=document["seq"],
         at=document["at"],
@@ -84,7 +84,7 @@ def from_document(document: Document) -> Event:
 async def insert_events(
     database: Database, session: AsyncClientSession, events: Sequence[Event], outputs: Mapping[int, str] = _NO_OUTPUTS
 ) -> None:
-    """Insert events inside a transaction. `outputs` are what the model read, by the events' numbers."""
+    """Inserts events inside a transaction. `outputs` are the texts the model read, by the events' numbers."""
     documents: list[Document] = []
     parts: list[Document] = []
     for event in events:
@@ -100,7 +100,7 @@ async def insert_events(
 async def insert_recorded(
     database: Database, session: AsyncClientSession, events: Sequence[Event], items: Sequence[Recorded]
 ) -> None:
-    """Insert the events of a writer's items with what stands beside them; events may follow that are none of its."""
+    """Inserts the events of a writer's items with their bodies and outputs; events without an item may follow."""
     beside = [(event, item) for event, item in zip(events, items, strict=False)]
     outputs = {event.seq or 0: item.output for event, item in beside if item.output is not None}
     await insert_events(database, session, events, outputs)
@@ -108,7 +108,7 @@ async def insert_recorded(
         if item.body is None:
             continue
         if is_shared(item.payload, item.body):
-            # In no transaction, and only the first time.
+            # Stored outside the transaction, and only the first time.
             reference = _reference(event, item.body.media_type, await share(database, item.body))
             await _insert(database["bodies"], session, [reference])
         else:
@@ -116,9 +116,9 @@ async def insert_recorded(
 
 
 async def read_events(database: Database, documents: Sequence[Document]) -> list[Event]:
-    """The events of documents of one session; what stands beside them is fetched in one go.
+    """The events in documents of one session; their further parts are fetched in one query.
 
-    Raises `SessionNotFoundError` when that is gone already: it is removed first.
+    Raises `SessionNotFoundError` if they are gone: parts are removed first.
     """
     split = {document["seq"]: [document["data"]] for document in documents if document.get("parts")}
     if split:
@@ -133,14 +133,14 @@ async def read_events(database: Database, documents: Sequence[Document]) -> list
 
 
 def is_repeated_message(error: DuplicateKeyError) -> bool:
-    """Whether it is the client's id of a message that stands there already."""
+    """Whether the duplicate key is the client's id of a stored message."""
     return "client_message_id" in (error.details or {}).get("keyPattern", {})
 
 
 async def message_sent_before(database: Database, session_id: str, client_message_id: str | None) -> Event:
-    """The message that a client sent first under this id.
+    """The message that a client first sent under this id.
 
-    Raises `SessionNotFoundError` when it is gone, as its session is.
+    Raises `SessionNotFoundError` if it is gone, as its session is.
     """
     sent = {"session_id": session_id, "client_message_id": client_message_id}
     async with store_errors():
@@ -159,7 +159,7 @@ async def is_sent(
 
 
 async def read_up_to(cursor: AsyncCursor[Document], most: int | None) -> tuple[list[Document], bool]:
-    """Documents of events until those of more than `most` bytes, but at least one, and whether there were more."""
+    """The documents of events up to `most` bytes, but at least one, and whether there were more."""
     if most is None:
         return await cursor.to_list(), False
     documents: list[Document] = []
@@ -177,7 +177,7 @@ async def read_up_to(cursor: AsyncCursor[Document], most: int | None) -> tuple[l
 async def insert_body(
     database: Database, session: AsyncClientSession, session_id: str, seq: int | None, body: Body
 ) -> None:
-    """Insert a body in parts that fit into documents; what is over the bound is cut."""
+    """Inserts a body in parts that fit into documents; content beyond the limit is cut."""
     content = body.content[:MAX_BODY_BYTES]
     parts: list[Document] = [
         {
@@ -198,7 +198,7 @@ def _reference(event: Event, media_type: str, digest: str) -> Document:
 
 
 async def read_body(database: Database, session_id: str, seq: int) -> Body | None:
-    """The parts put together, None where there are none."""
+    """The body from its parts, or None if there are none."""
     parts = await database["bodies"].find({"session_id": session_id, "seq": seq}).sort("part", 1).to_list()
     if not parts:
         return None

@@ -1,4 +1,4 @@
-"""The stored stream of a session in MongoDB."""
+"""The stored stream of a session, in MongoDB."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from backend_api.kit.mongo.database import Database, Document
 from backend_api.kit.mongo.transactions import in_transaction, store_errors
 
 PAGES_AT_ONCE = 4
-"""The driver holds up to 16 MB of what a page is read from, however little is taken of it."""
+"""The driver holds up to 16 MB for a page, however little of it is used."""
 _HEADS_S = 1.0
 _USUAL_BYTES = 2000
 _SHOWN = {"output": False}
-"""What the model read is nobody else's to read."""
+"""Leaves out the texts that models read, which are not shown to readers."""
 
 
 class MongoEventLog:
     """`EventLog` on the collections sessions, events and bodies."""
 
     def __init__(self, database: Database) -> None:
-        # The driver: events are written in transactions, and read by the page in bytes that Beanie would hold.
+        # The driver: events are written in transactions, and read in pages limited by size, which Beanie would hold.
         self._database = database
         self._pages = asyncio.Semaphore(PAGES_AT_ONCE)
 
     async def append(self, session_id: SessionId, payloads: Sequence[StoredPayload]) -> list[Event]:
-        """Number and store the payloads in one transaction."""
+        """Numbers and stores the payloads in one transaction."""
         if not payloads:
             return []
         statuses = [payload.status for payload in payloads if isinstance(payload, SandboxUpdated)]
@@ -60,20 +60,20 @@ class MongoEventLog:
         return await in_transaction(self._database, work)
 
     async def path(self, session_id: SessionId, *, up_to: int | None = None) -> Path:
-        """See `read_path`."""
+        """Reads the path by `read_path`."""
         async with store_errors():
             return await read_path(self._database, session_id, up_to=up_to)
 
     async def read(
         self, session_id: SessionId, *, after: int, limit: int, most: int | None = None, path: Path = WHOLE
     ) -> list[Event]:
-        """One indexed range."""
+        """Reads one indexed range."""
         return await self._page(session_id, {"$gt": after}, 1, limit, most, path)
 
     async def read_entries(
         self, session_id: SessionId, *, after: int, limit: int, most: int | None = None, path: Path = WHOLE
     ) -> tuple[list[Entry], bool]:
-        """The same range with all fields."""
+        """Reads the same range with all fields."""
         batch = limit if most is None else max(1, min(limit, most // _USUAL_BYTES))
         async with store_errors():
             wanted = {"session_id": session_id, "seq": {"$gt": after}, **on_path(path)}
@@ -87,7 +87,7 @@ class MongoEventLog:
     async def read_back(
         self, session_id: SessionId, *, before: int, limit: int, most: int | None = None, path: Path = WHOLE
     ) -> list[Event]:
-        """The same range from its end."""
+        """Reads the range from its end."""
         return (await self._page(session_id, {"$lt": before}, -1, limit, most, path))[::-1]
 
     async def _page(
@@ -105,7 +105,7 @@ class MongoEventLog:
             return await read_events(self._database, documents)
 
     async def heads(self, session_ids: Sequence[SessionId]) -> dict[SessionId, int]:
-        """By primary key, in few round trips, or not at all: all streams that are silent wait for it."""
+        """Reads by primary key with a short timeout: all silent streams wait for it."""
         async with store_errors(within_s=_HEADS_S):
             cursor = self._database["sessions"].find(
                 {"_id": {"$in": session_ids}, "user_id": {"$ne": ""}}, projection={"last_seq": 1}
@@ -113,7 +113,7 @@ class MongoEventLog:
             return {SessionId(found["_id"]): found["last_seq"] async for found in cursor}
 
     async def body(self, session_id: SessionId, seq: int) -> Body:
-        """The parts put together."""
+        """The body, joined from its parts."""
         async with store_errors():
             body = await read_body(self._database, session_id, seq)
         if body is None:

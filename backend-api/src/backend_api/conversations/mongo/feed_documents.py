@@ -1,4 +1,4 @@
-"""Changes of session documents as the server tells them, and as the feed does."""
+"""Changes of session documents in the form of the server's change stream, and of the feed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _EPOCH_S = 1_577_836_800
 _ORDINAL_BITS, _NTH_BITS = 18, 4
 MAX_NTH = 2**_NTH_BITS - 1
 DELETED = "owner"
-"""The field whose setting marks a session as being removed."""
+"""The field that is set when a session is being removed."""
 
 PIPELINE: list[dict[str, Any]] = [
     {
@@ -46,8 +46,8 @@ PIPELINE: list[dict[str, Any]] = [
 
 
 def number_of(time: Timestamp, nth: int = 0) -> int:
-    """A cluster time as one number below 2^53, which JSON readers everywhere keep: seconds since 2020, the ordinal
-    within the second, and which change of one transaction it is."""
+    """A cluster time as one number below 2^53, which all JSON readers keep exactly: seconds since 2020, the ordinal
+    within the second, and the position in a transaction."""
     ordinal = min(time.inc, 2**_ORDINAL_BITS - 1)
     return ((time.time - _EPOCH_S) << (_ORDINAL_BITS + _NTH_BITS)) | (ordinal << _NTH_BITS) | min(nth, MAX_NTH)
 
@@ -58,12 +58,12 @@ def seconds_of(number: int) -> float:
 
 
 def updated_fields(change: Mapping[str, Any]) -> Document:
-    """What an update set; nothing for an insert."""
+    """The fields that an update set; none for an insert."""
     return cast("Document", change.get("updateDescription", {}).get("updatedFields", {}))
 
 
 def change_from(change: Mapping[str, Any], user_id: UserId, number: int) -> SessionChange:
-    """The feed's view of a change."""
+    """The change as the feed sends it."""
     type_: ChangeType
     if change["operationType"] == "insert":
         values: Document = change["fullDocument"]

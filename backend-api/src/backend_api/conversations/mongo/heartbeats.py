@@ -1,4 +1,4 @@
-"""Heartbeats: those of one moment, as runs of one process have them, are one write and one look."""
+"""Heartbeats: those at the same moment, of the runs of one process, are one write and one read."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ class _Beat(NamedTuple):
 
 
 class Heartbeats:
-    """Each lease is renewed by a compare-and-set of its own, also where many go together."""
+    """Each lease is renewed by a compare-and-set of its own, even if many go together."""
 
     def __init__(self, runs: AsyncCollection[Document]) -> None:
-        # The driver: many compare-and-sets go as one write, every few seconds for each run.
+        # The driver: many compare-and-sets are sent as one write, every few seconds for each run.
         self._runs = runs
         self._waiting: list[_Beat] = []
         self._beating: set[asyncio.Task[None]] = set()
 
     async def renew(self, lease: Lease, lease_s: float) -> Sequence[InboxMessage]:
-        """See `RunLedger.renew`."""
+        """Implements `RunLedger.renew`."""
         beat = _Beat(lease, lease_s, asyncio.get_running_loop().create_future())
         self._waiting.append(beat)
         if len(self._waiting) == 1:
@@ -67,7 +67,7 @@ class Heartbeats:
             )
             return {run["_id"]: run} if run else {}
         await self._runs.update_many({"$or": [leased_run(lease) for lease in leases]}, longer)
-        # A lease that still holds now held when it was renewed: fences only grow.
+        # A lease that is valid now was valid when renewed: fences only grow.
         looked = self._runs.find({"_id": {"$in": [lease.run.id for lease in leases]}}, _SEEN)
         return {run["_id"]: run async for run in looked}
 

@@ -1,5 +1,5 @@
-"""The changes, in order. One that stands here is never altered: data out there has been through it. They use
-the driver: a document is of its version, and these read what it was before."""
+"""The migrations, in order. An existing one is never altered: stored data has been through it. They use the driver,
+since a document class describes its own version, and these read earlier ones."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _BATCH = 100
 
 
 async def _outputs_beside_their_events(database: Database) -> None:
-    """What a model read of a long result was made from its body each time."""
+    """Stores the text a model read of a long result, which used to be made from its body each time."""
     wanted: Document = {"type": "tool.finished", "output": {"$exists": False}, "data": {"$regex": r'"body":\{'}}
     batch: list[Document] = []
     async for document in database["events"].find(wanted, batch_size=_BATCH):
@@ -40,7 +40,7 @@ async def _set_outputs(database: Database, documents: list[Document]) -> None:
         try:
             (event,) = await read_events(database, [document])
         except SessionNotFoundError:
-            continue  # a deletion was cut off here, and is gone on with later
+            continue  # a deletion was interrupted here, and continues later
         output = await _output(database, event)
         if output is not None:
             changes.append(UpdateOne({"_id": document["_id"]}, {"$set": {"output": output}}))
@@ -59,16 +59,16 @@ async def _output(database: Database, event: Event) -> str | None:
 
 
 async def _sum_usage_of_runs(database: Database) -> None:
-    """Runs were not summed up before; what one used stood on it as JSON."""
+    """Adds sums of usage to runs, which used to have it only as JSON."""
     await add_used(database, {})
 
 
 async def _count_kept_calls(database: Database) -> None:
-    """What is kept of model calls was not counted before."""
+    """Counts the stored model calls, which were not counted before."""
     sizes: dict[str, int] = {}
     wanted: Document = {"type": {"$in": ["llm.request", "llm.response"]}}
     async for document in database["events"].find(wanted, {"session_id": 1, "data": 1, "parts": 1}, batch_size=_BATCH):
-        # One that is in parts has it all in itself.
+        # An event in parts has no body beside it.
         body = None if document.get("parts") else json.loads(document["data"]).get("body")
         size = body["size"] if body else len(document["data"].encode()) * (1 + document.get("parts", 0))
         sizes[document["session_id"]] = sizes.get(document["session_id"], 0) + size
@@ -87,8 +87,8 @@ MIGRATIONS = (
 
 
 async def migrate(database: Database, migrations: Sequence[Migration] = MIGRATIONS) -> int:
-    """Bring the data to this program's version, which is returned. Raises `StoreUnavailableError`, also for data of a
-    later one."""
+    """Migrates the data to this program's version and returns that. Raises `StoreUnavailableError`, also for data of a
+    later version."""
     await migrate_data(
         StoredData(database=database, migrations=migrations, filled="sessions", error=StoreUnavailableError)
     )

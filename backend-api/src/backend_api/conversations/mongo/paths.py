@@ -1,4 +1,4 @@
-"""The path of a session that is shown, in what is asked of its events."""
+"""The shown path of a session, in queries for its events."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _BESIDE = sorted(BESIDE_PATHS)
 
 
 async def read_path(database: Database, session_id: SessionId, *, up_to: int | None = None) -> Path:
-    """As the last `path.selected` tells it: one look at an index, which most sessions have nothing in."""
+    """The path of the last `path.selected`: one index look-up, which finds nothing in most sessions."""
     wanted: Document = {"session_id": session_id, "type": "path.selected"}
     if up_to is not None:
         wanted["seq"] = {"$lte": up_to}
@@ -20,7 +20,7 @@ async def read_path(database: Database, session_id: SessionId, *, up_to: int | N
 
 
 def on_path(path: Path, *, with_beside: bool = True) -> Document:
-    """What its events fulfil, and those that hold on every path."""
+    """The filter for events on a path, and those valid on every path."""
     beside: Document = {"type": {"$nin": _BESIDE}} if with_beside else {}
     gaps = [{"seq": {"$gte": first, "$lte": last}, **beside} for first, last in path.gaps()]
     return {"$nor": gaps} if gaps else {}

@@ -1,4 +1,4 @@
-"""How far a user has read, beside the session's counters."""
+"""Read markers, stored with the session's counters."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from backend_api.kit.mongo.database import Database, Document
 from backend_api.kit.mongo.transactions import in_transaction, store_errors
 
 MAX_UNREAD = 1_000
-"""Nobody reads a larger number."""
+"""The largest number of unread messages that is counted."""
 
 
 class MongoReadMarkers:
     """`ReadMarkers` on the collections sessions and events."""
 
     def __init__(self, database: Database) -> None:
-        # The driver: a transaction belongs to its client, and counts events, of which none is read as a document.
+        # The driver: transactions belong to its client, and events are only counted.
         self._sessions = database["sessions"]
         self._database = database
 
     async def mark(self, session_id: SessionId, user_id: UserId, seq: int) -> Session:
-        """Counted in the same transaction, so that a run that ends meanwhile is counted once."""
+        """Counts in the same transaction, so that a run ending meanwhile is counted once."""
         own = {"_id": session_id, "user_id": user_id}
         async with store_errors():
             session = _session_from(await self._sessions.find_one(own))

@@ -1,4 +1,4 @@
-"""A person's wish to have a conversation summed up: told to the run at work, or to one that begins for it."""
+"""A person's request for a compaction: recorded for the active run, or for a new one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from backend_api.kit.mongo.transactions import in_transaction
 async def compact_session(
     database: Database, session_id: SessionId, user_id: UserId, wanted: CompactionWanted
 ) -> list[Event]:
-    """See `RunLedger.compact`."""
+    """Implements `RunLedger.compact`."""
     new_run, origin = uuid.uuid4().hex, message_origin()
 
     async def work(transaction: AsyncClientSession) -> list[Event]:

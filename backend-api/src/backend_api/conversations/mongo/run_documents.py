@@ -34,7 +34,7 @@ def run_from(document: Document) -> Run:
 
 
 def messages_from(document: Document) -> tuple[InboxMessage, ...]:
-    """What waits for the run's owner."""
+    """The messages waiting for the run's owner."""
     return tuple(
         InboxMessage(number=entry["number"], kind=entry["kind"], seq=entry["seq"])
         for entry in document.get("inbox") or ()
@@ -42,7 +42,7 @@ def messages_from(document: Document) -> tuple[InboxMessage, ...]:
 
 
 def put_in_inbox(kind: str, seq: int) -> Document:
-    """An update that leaves a message; a later one of the same kind says all that an earlier one said."""
+    """An update that puts a message in the inbox; a later one of the same kind replaces an earlier one."""
     number = {"$add": [{"$ifNull": ["$inbox_last", 0]}, 1]}
     others: Document = {"$filter": {"input": {"$ifNull": ["$inbox", []]}, "cond": {"$ne": ["$$this.kind", kind]}}}
     entry = {"number": number, "kind": kind, "seq": seq}
@@ -50,7 +50,7 @@ def put_in_inbox(kind: str, seq: int) -> Document:
 
 
 def message_origin() -> Document:
-    """The request that brings a message, as far as there is one."""
+    """The ids of the request that brings a message, if there is one."""
     origin = {"request_id": current_work().request_id, "trace": current_traceparent()}
     return {name: value for name, value in origin.items() if value is not None}
 
@@ -58,7 +58,7 @@ def message_origin() -> Document:
 def queued_run(
     run_id: str, session_id: str, user_id: str, message_id: str | None, at: datetime, *, origin: Document | None = None
 ) -> Document:
-    """A run nobody took yet."""
+    """A run that no worker has taken yet."""
     return {
         "_id": run_id,
         "session_id": session_id,
@@ -74,7 +74,7 @@ def queued_run(
 
 
 def claimed_run(queued: Document, claimant: Claimant) -> Document:
-    """The same run taken in the moment it was queued."""
+    """The same run, taken at the moment it was queued."""
     at: datetime = queued["created_at"]
     return queued | {
         "status": RunStatus.RUNNING.value,

@@ -1,4 +1,4 @@
-"""What is asked of runs and sessions, and what they become, for the ledger."""
+"""Queries and updates of runs and sessions, for the ledger."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ IS_FREE = {"$eq": [{"$ifNull": ["$active_run_id", None]}, None]}
 _OF_SESSION = ("model", "preset", "options", "title", "title_due", "settings_version", "settings_model")
 _ACCEPTED = (*_OF_SESSION, "last_user_seq", "active_run_id", "updated_at", "waiting", "status")
 ACCEPTED_FIELDS = dict.fromkeys(_ACCEPTED, 1)
-"""What an acceptance reads of the session it changed."""
+"""The fields an acceptance reads of the session it changed."""
 TAKEN_FIELDS = dict.fromkeys((*_OF_SESSION, "last_seq", "updated_at"), 1)
-"""What a claim reads of the session whose run it took."""
+"""The fields a claim reads of the session whose run it took."""
 
 
 def run_started_by(claimant: Claimant | None) -> Document:
-    """What a session becomes when its run begins; as it was where one is active."""
+    """The changes of a session when its run begins; none if one is active."""
     if claimant is None:
         return {"status": {"$cond": [IS_FREE, SessionStatus.QUEUED.value, "$status"]}}
     return {
@@ -35,17 +35,17 @@ def run_started_by(claimant: Claimant | None) -> Document:
 
 
 def assigned_to(claimant: Claimant, session: Document) -> Document:
-    """What is left with a run for a worker in another process, which reads it by `unconfirmed`."""
+    """The session's fields left with a run for a worker in another process, which reads it by `unconfirmed`."""
     return {"assigned": {name: session.get(name) for name in _OF_SESSION}} if claimant.is_elsewhere else {}
 
 
 def unconfirmed(run_id: RunId, worker: str) -> Document:
-    """The run as long as it is assigned to that worker, which has not taken it up."""
+    """The run as long as it is assigned to that worker, which has not confirmed it."""
     return {"_id": run_id, "worker": worker, "status": RunStatus.RUNNING.value, "assigned": {"$ne": None}}
 
 
 def started_of(run: Document, session: Document, model: str) -> RunStarted:
-    """What tells that a run began. `model` answers where neither the session nor its user chose one."""
+    """The event that a run began. `model` is used if neither the session nor its user chose one."""
     return RunStarted(
         run_id=run["_id"],
         message_id=run["message_id"],
@@ -88,12 +88,12 @@ def leased_run(lease: Lease) -> Document:
 
 
 def unhandled(handled: int) -> Document:
-    """What is left of the inbox."""
+    """The inbox without the messages handled."""
     return {"$filter": {"input": {"$ifNull": ["$inbox", []]}, "cond": {"$gt": ["$$this.number", handled]}}}
 
 
 def claimable(run_id: RunId | None, *, but_not_of: list[str]) -> Document:
-    """Queued runs, and those whose lease lapsed; or that one, if it is among them."""
+    """Queued runs, and those whose lease lapsed; with an id, that run if it is one of them."""
     queued: Document = {"status": RunStatus.QUEUED.value}
     if but_not_of:
         queued["user_id"] = {"$nin": but_not_of}
@@ -102,8 +102,8 @@ def claimable(run_id: RunId | None, *, but_not_of: list[str]) -> Document:
 
 
 def users_with(runs: int) -> list[Document]:
-    """Users who have so many at work. Workers that claim at the same moment may begin one more each, which costs nobody
-    anything; an exact count would make each claim of a user wait for the others."""
+    """Users with so many active runs. Workers that claim at the same moment may begin one more each, which does no
+    harm; an exact count would make each claim of a user wait for the others."""
     return [
         {"$match": {"status": RunStatus.RUNNING.value}},
         {"$group": {"_id": "$user_id", "runs": {"$sum": 1}}},
@@ -112,7 +112,7 @@ def users_with(runs: int) -> list[Document]:
 
 
 def claimed_by(worker: str, lease_s: float) -> dict[str, Any]:
-    """What a run becomes when a worker takes it."""
+    """The changes of a run when a worker takes it."""
     return {
         "status": RunStatus.RUNNING.value,
         "worker": {"$literal": worker},
@@ -126,12 +126,12 @@ def claimed_by(worker: str, lease_s: float) -> dict[str, Any]:
 
 
 def more_unread(payloads: Sequence[StoredPayload]) -> Document:
-    """What a session becomes when the agent says something, or a run ends."""
+    """The changes of a session when the agent says something, or a run ends."""
     answers = sum(map(is_answer, payloads))
     changes: Document = {"active_at": "$$NOW"} if any(map(is_for_the_person, payloads)) else {}
     return changes | ({"unread": {"$add": [{"$ifNull": ["$unread", 0]}, answers]}} if answers else {})
 
 
 def unseen_after(seen: Any) -> Document:
-    """The messages of a session that no model has read, once those up to a number are."""
+    """The session's messages after a number, which no model has read."""
     return {"$filter": {"input": {"$ifNull": ["$waiting", []]}, "cond": {"$gt": ["$$this", seen]}}}

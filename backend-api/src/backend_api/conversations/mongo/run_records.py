@@ -1,4 +1,4 @@
-"""All runs of a user from MongoDB, newest first."""
+"""The runs of a user, from MongoDB, newest first."""
 
 from __future__ import annotations
 

@@ -30,17 +30,18 @@ from backend_api.kit.mongo.database import Database, Document
 logger = logging.getLogger(__name__)
 
 KEPT_S = 900
-"""How far back a process that starts reads, so that readers of another one may come to it."""
+"""Seconds of history a starting process reads, so that readers of another process can continue here."""
 CATCH_UP_MS = 3_000
-"""For as long as the server may look for what is that far back: it goes through all that was written meanwhile, by
-whomever, and nobody is told anything before."""
+"""The most milliseconds the server may search that history: it scans all writes of that time, of all users, and no
+reader gets anything before."""
 KEPT_CHANGES = 20_000
 BEHIND_S = 0.3
-"""An answer that comes so much later than it is waited for shows that the server is behind what is written."""
+"""A delay, in seconds, of the server's answer that shows it lags behind the writes."""
 READER_BUFFER = 1_024
 _AWAIT_MS = 500
 _GATHER_S = 0.05
-"""After changes, more are waited for: each look costs this process and the server what a command of a message does."""
+"""Seconds to wait for more changes after some: each read costs this process and the server as much as a command of a
+message."""
 _READY_S = 10.0
 _MIN_BACKOFF_S, _MAX_BACKOFF_S = 0.1, 2.0
 _CLOSE_S = 0.5
@@ -91,7 +92,7 @@ class MongoSessionFeed:
 
     @asynccontextmanager
     async def follow(self, user_id: UserId, after: int | None) -> AsyncGenerator[_Reader]:
-        """Taken from the changes kept here and those to come; no reader costs the server anything."""
+        """Follows the changes cached here and those to come; readers cost the server nothing."""
         try:
             async with asyncio.timeout(_READY_S):
                 await self._ready.wait()
@@ -152,7 +153,7 @@ class MongoSessionFeed:
         self._kept_s = 0
 
     async def _read(self, session: AsyncClientSession, cursor: Document) -> None:
-        """Until the server ends the cursor."""
+        """Reads changes until the server ends the cursor."""
         changes: Sequence[Document] = cursor["firstBatch"]
         is_behind = False
         while True:
@@ -168,7 +169,7 @@ class MongoSessionFeed:
                 await asyncio.sleep(_GATHER_S)
             more = {"getMore": cursor["id"], "collection": "sessions", "maxTimeMS": _AWAIT_MS}
             if is_behind:
-                # Else the server keeps what it found until it has gone through all that was written since.
+                # Otherwise the server holds back its results until it has scanned all later writes.
                 more["batchSize"] = 1
             asked = time.monotonic()
             cursor = (await self._command(session, more))["cursor"]
@@ -182,7 +183,7 @@ class MongoSessionFeed:
         now = await self._read_time()
         start = Timestamp(now.time - self._kept_s, 1) if self._kept_s else now
         try:
-            # All in one answer: only of the first one the time is bounded.
+            # All in one batch: the time limit only applies to the first.
             cursor = await self._changes(
                 session, {"startAtOperationTime": start}, batch_size=self._kept_changes, within_ms=self._catch_up_ms
             )
@@ -191,14 +192,14 @@ class MongoSessionFeed:
                 raise
             logger.info("feed begins without what was before", extra={"reason": error.code})
             start = await self._read_time()
-            # It answers at once: what was written meanwhile is not gone through before somebody may follow.
+            # Responds at once, without scanning the writes of that time before readers may follow.
             cursor = await self._changes(session, {"startAtOperationTime": start}, batch_size=0)
         self._floor = number_of(start) - 1
         self._position = max(self._position, self._floor)
         return cursor
 
     async def _read_time(self) -> Timestamp:
-        """The store's time; what is newer is no history."""
+        """The store's time; changes after it are not history."""
         hello = await self._database.client.admin.command("hello")
         self._opened_at = hello["operationTime"]
         return self._opened_at
@@ -215,11 +216,11 @@ class MongoSessionFeed:
         return cast("Document", (await self._command(session, command))["cursor"])
 
     async def _command(self, session: AsyncClientSession, command: Document) -> Document:
-        # By itself a command answers times without their zone, whatever the client says.
+        # A command returns times without a zone unless codec options are given.
         return await self._database.command(command, session=session, codec_options=self._database.codec_options)
 
     def _disconnect_readers(self) -> None:
-        """Whoever reads must come again, and is told that there is a gap."""
+        """Makes all readers reconnect, and tells them that there is a gap."""
         self._ready.clear()
         self._token = self._last = None
         self._kept.clear()
@@ -241,13 +242,13 @@ class MongoSessionFeed:
             reader.deliver(change)
 
     def _number(self, at: Timestamp) -> int:
-        """Changes of one transaction have one time; they keep their order."""
+        """The number of a change. Changes of one transaction have the same time and keep their order."""
         nth = self._last[1] + 1 if self._last is not None and self._last[0] == at else 0
         self._last = (at, nth)
         return number_of(at, nth)
 
     async def _owner(self, document: Mapping[str, Any]) -> UserId | None:
-        """None for a session that is gone by now: its deletion, which names the owner, is told later."""
+        """The session's user, or None if it is gone by now: its deletion, which names the owner, follows later."""
         session_id: str = document["documentKey"]["_id"]
         found: Document | None
         if document["operationType"] == "insert":
@@ -270,7 +271,7 @@ class MongoSessionFeed:
 
 
 class _Reader:
-    """`FeedPlace`: what was missed, then a bounded buffer."""
+    """`FeedPlace`: the missed changes, then a bounded buffer."""
 
     def __init__(self, position: int, missed: deque[SessionChange] | None = None, *, has_gap: bool = False) -> None:
         self.position = position

@@ -27,19 +27,19 @@ from backend_api.kit.mongo.transactions import in_transaction, store_errors
 logger = logging.getLogger(__name__)
 
 _REMOVED_AT_ONCE_S = 5.0
-"""What whoever deletes a session waits for what it holds to be gone; most hold little."""
+"""Timeout, in seconds, for deleting a session's contents within the request; most have little."""
 
 
 class MongoSessionRepository:
     """`SessionRepository` on the collection sessions."""
 
     def __init__(self, database: Database) -> None:
-        # Every request of a session reads it: the driver takes an eighth less time than Beanie for that.
+        # Read at every request of a session: the driver is an eighth faster than Beanie.
         self._database = database
         self._sessions = database["sessions"]
 
     async def add(self, session: Session, *, at_most: int = 0) -> None:
-        """One insert; those at the same moment are not counted."""
+        """Inserts the session; sessions added at the same moment are not counted."""
         if at_most:
             async with store_errors():
                 held = await SessionDocument.find({"user_id": session.user_id}, limit=at_most).count()
@@ -65,7 +65,7 @@ class MongoSessionRepository:
             await mark_new_session(self._database, session.id, session.user_id)
 
     async def get(self, session_id: SessionId, user_id: UserId) -> Session:
-        """By id and owner at once."""
+        """Finds it by id and owner at once."""
         async with store_errors():
             found = await self._sessions.find_one({"_id": session_id, "user_id": user_id})
         return session_from(SessionDocument.model_validate(found) if found else None)
@@ -92,15 +92,15 @@ class MongoSessionRepository:
         return SessionPage(items=items, next_cursor=next_cursor)
 
     async def update(self, session_id: SessionId, user_id: UserId, changes: dict[str, Any]) -> Session:
-        """Without telling the stream."""
+        """Changes a session without an event in the stream."""
         return (await self._change(session_id, user_id, changes, is_told=False)).session
 
     async def change(self, session_id: SessionId, user_id: UserId, changes: dict[str, Any]) -> Changed:
-        """See `SessionRepository`."""
+        """Implements `SessionRepository.change`."""
         return await self._change(session_id, user_id, changes, is_told=True)
 
     async def name(self, session_id: SessionId, user_id: UserId, title: str) -> Changed:
-        """See `SessionRepository`."""
+        """Implements `SessionRepository.name`."""
         return await self._change(session_id, user_id, {"title": title}, is_told=True, if_unnamed=True)
 
     async def _change(
@@ -112,7 +112,8 @@ class MongoSessionRepository:
         is_told: bool,
         if_unnamed: bool = False,
     ) -> Changed:
-        """One transaction, so that of two changes at the same moment both hold and the later one is told last."""
+        """Changes a session in one transaction, so that two changes at the same moment are both applied and the later
+        one is sent last."""
         owned = {"_id": session_id, "user_id": user_id}
 
         async def work(transaction: AsyncClientSession) -> Changed:
@@ -121,7 +122,7 @@ class MongoSessionRepository:
             values = differing(present, changes)
             if if_unnamed and present.title:
                 return Changed(session=present, events=[])
-            # A title that the user gives stays, also where it is the one that is there.
+            # A title set by the user is final, even if it equals the present one.
             is_given = "title" in changes and not if_unnamed and bool((found or {}).get("title_due"))
             if not values:
                 if is_given:
@@ -149,12 +150,12 @@ class MongoSessionRepository:
         return await in_transaction(self._database, work)
 
     async def delete(self, session_id: SessionId, user_id: UserId) -> None:
-        """Disown first, which fences every writer; then remove what it holds; the rest is up to `MongoDeletions`."""
+        """Removes the owner first, which fences every writer; then the contents. The rest is up to `MongoDeletions`."""
         async with store_errors():
             found = await find_one_and_update(
                 SessionDocument,
                 {"_id": session_id, "user_id": user_id},
-                # The former owner stands in this change, so that the feed knows whom to tell.
+                # The change names the former owner, so that the feed knows whom to notify.
                 {
                     "$set": {"user_id": "", "owner": user_id, "active_run_id": None},
                     "$currentDate": {"deleted_at": True},
@@ -166,12 +167,12 @@ class MongoSessionRepository:
             async with store_errors(within_s=_REMOVED_AT_ONCE_S):
                 await remove_contents(session_id)
         except StoreUnavailableError:
-            # It is deleted all the same: whoever were told otherwise would find no session to delete.
+            # The session is deleted all the same: after an error a retry would find none to delete.
             logger.warning("contents not yet removed with their session", extra={"session_id": session_id})
 
 
 def session_from(document: SessionDocument | None) -> Session:
-    """The entity of a document. Raises `SessionNotFoundError` for none."""
+    """The entity of a document. Raises `SessionNotFoundError` for None."""
     if document is None:
         raise SessionNotFoundError("There is no such session.")
     run_id = document.active_run_id

@@ -1,4 +1,4 @@
-"""What sessions know of their user's settings, so that a message of a user without any costs no look for them."""
+"""The version of their user's settings on sessions, so that a message of a user without any needs no look-up."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from backend_api.kit.mongo.beanie_updates import update_many
 from backend_api.kit.mongo.database import Database, Document
 
 FIRST_SETTINGS = 1
-"""The version of settings that hold nothing yet."""
+"""The version of settings that are still empty."""
 
 
 async def mark_new_session(database: Database, session_id: str, user_id: UserId) -> None:
-    """To be called after the session is stored. See `MongoSettingsStore`."""
+    """Marks a session after it is stored. See `MongoSettingsStore`."""
     found = await database["user_settings"].find_one({"_id": user_id})
     if found is not None:
         version = max(found.get("model_version") or 0, FIRST_SETTINGS)
@@ -22,7 +22,7 @@ async def mark_new_session(database: Database, session_id: str, user_id: UserId)
 
 
 async def settings_of_new_session(database: Database, transaction: AsyncClientSession, user_id: str) -> Document:
-    """Fields of a session that is stored in this transaction; after it `mark_new_session`, all the same."""
+    """The settings fields for a session stored in this transaction; `mark_new_session` must still follow it."""
     found = await database["user_settings"].find_one({"_id": user_id}, session=transaction)
     if found is None:
         return {}
@@ -33,12 +33,11 @@ async def settings_of_new_session(database: Database, transaction: AsyncClientSe
 
 
 async def mark_sessions(sessions: Document, version: int, model: str | None) -> None:
-    """Sessions of this filter know the version of their user's settings, and the model it names, unless they know a
-    later one."""
+    """Stores the version of their user's settings, and its model, on these sessions, unless they have a later one."""
     told = {"$set": {"settings_version": version, "settings_model": model}}
     await update_many(SessionDocument, {**sessions, **older_than(version)}, told)
 
 
 def older_than(version: int) -> Document:
-    """A filter of sessions that know no such version yet: those of former versions of the program know none."""
+    """A filter for sessions with an older version or, from earlier versions of the program, none."""
     return {"settings_version": {"$not": {"$gte": version}}}

@@ -1,7 +1,8 @@
-"""Bodies that are the same in many sessions, such as what stands before a conversation: stored once, by their digest.
+"""Bodies that are the same in many sessions, such as a conversation's system prompt and tools: stored once, by their
+digest.
 
-A session's own record of one refers to it, and nobody reads it by anything else. One that no session refers to any more
-is removed two hours after it was last used, by whoever sweeps: no process takes it for stored for so long.
+A session's own record refers to one, and it is read only through that. One that no session refers to any more is
+removed two hours after its last use, by whichever process sweeps: no process relies on a cached look-up for so long.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from backend_api.agent.recorded import Body
 from backend_api.kit.mongo.database import Database
 
 MAX_SHARED_BYTES = 240_000
-"""A larger one stands in parts, with its session."""
+"""A larger body is stored in parts, with its session."""
 _KNOWN_S = 3_600.0
 UNUSED = timedelta(hours=2)
 _MAX_KNOWN = 1_000
@@ -27,7 +28,7 @@ _SWEPT_AT_ONCE = 50
 
 @dataclass(slots=True)
 class _Known:
-    """When those of a database were last found to be stored, by their digests."""
+    """The times at which bodies in a database were last found stored, by digest."""
 
     at: dict[tuple[str, str], float] = field(default_factory=dict[tuple[str, str], float])
 
@@ -45,13 +46,12 @@ _known: WeakKeyDictionary[Any, _Known] = WeakKeyDictionary()
 
 
 def is_shared(payload: StoredPayload, body: Body) -> bool:
-    """Whether it is mostly the same in other sessions."""
+    """Whether the body is mostly the same in other sessions."""
     return isinstance(payload, ContextOpened | McpUpdated) and len(body.content) <= MAX_SHARED_BYTES
 
 
 async def share(database: Database, body: Body) -> str:
-    """See to it that it is stored, outside of any transaction, which many at once would hold up each other by; answers
-    what to refer to it by."""
+    """Stores the body outside of any transaction, where many at once would block each other, and returns its digest."""
     digest = sha256(body.media_type.encode() + b"\0" + body.content).hexdigest()
     known, key = _known.setdefault(database.client, _Known()), (database.name, digest)
     if not known.has(key):
@@ -65,13 +65,13 @@ async def share(database: Database, body: Body) -> str:
 
 
 async def read_shared(database: Database, digest: str) -> Body | None:
-    """None where it is gone."""
+    """The shared body, or None if it is gone."""
     found = await database["shared_bodies"].find_one({"_id": digest})
     return Body(content=bytes(found["content"]), media_type=found["media_type"]) if found is not None else None
 
 
 async def remove_unused(database: Database, *, unused: timedelta = UNUSED) -> None:
-    """Those that were not used for so long and that no session refers to; what is still referred to counts as used."""
+    """Removes bodies unused for so long that no session refers to; those still referred to are marked as used."""
     shared = database["shared_bodies"]
     long_ago = datetime.now(UTC) - unused
     for one in await shared.find({"used_at": {"$lt": long_ago}}, {"used_at": 1}).limit(_SWEPT_AT_ONCE).to_list():

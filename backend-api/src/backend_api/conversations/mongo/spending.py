@@ -1,4 +1,4 @@
-"""Sums over what runs used, by the database."""
+"""Sums of the usage of runs, computed by the database."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from backend_api.kit.mongo.database import Database, Document
 from backend_api.kit.mongo.transactions import store_errors
 
 MOST_ROWS = 400
-"""More than days are asked for at once, and than models are used."""
+"""More than the days of a query, and than the models in use."""
 _NO_TIME_ZONE = 40485
 _DECIMALS = 12
 
 
 class MongoSpending:
-    """`Spending`. What a run used moves from its session to the run and to what is left of it, each time in one
-    transaction. They are read in that order, and by the run: one that moves meanwhile is met, and counts once."""
+    """`Spending`. A run's usage moves from its session to the run, and to its record after deletion, each time in one
+    transaction. They are read in that order and grouped by run: one that moves meanwhile is found, and counts once."""
 
     def __init__(self, database: Database) -> None:
         # The driver: an aggregation over several collections.
         self._database = database
 
     async def page(self, query: SpentQuery) -> SpentPage:
-        """One aggregation over indexed ranges. Beside processes of a version before this one runs go on to end that
-        are not summed up yet: these are looked for first."""
+        """One aggregation over indexed ranges. Processes of an earlier version may still end runs without sums: these
+        are added first."""
         limit = query.limit if query.by == "session" else MOST_ROWS
         pipeline = [*_runs(query), {"$facet": {"items": _rows(query, limit), "total": [_sums(None, "$used")]}}]
         try:

@@ -1,4 +1,4 @@
-"""Due titles in MongoDB: part of the session's document."""
+"""Due titles in MongoDB, as a part of the session's document."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from backend_api.kit.mongo.transactions import in_transaction, store_errors
 
 LOOKED_AT = 100
 _IS_OVER: Document = {"$expr": {"$lte": ["$title_due.next", "$$NOW"]}}
-"""Also where it is null: MongoDB sorts that before any time."""
+"""True for null, too: MongoDB sorts that before any time."""
 
 
 class MongoTitles:
@@ -35,14 +35,14 @@ class MongoTitles:
         self._sessions = database["sessions"]
 
     async def due(self) -> Sequence[SessionId]:
-        """By an index of what is due alone."""
+        """Reads an index of due titles only."""
         wanted: Document = {"title_due.next": {"$type": "date"}, "status": SessionStatus.IDLE.value, **_IS_OVER}
         async with store_errors():
             found = self._sessions.find(wanted, projection={"_id": 1}).limit(LOOKED_AT)
             return [SessionId(session["_id"]) async for session in found]
 
     async def begin(self, session_id: SessionId, *, within_s: float) -> DueTitle | None:
-        """One write, and a look for the last run."""
+        """Takes the attempt in one write, and looks up the last run."""
         taken: Document = {
             "title_due": {
                 "attempts": {"$add": ["$title_due.attempts", 1]},
@@ -72,7 +72,7 @@ class MongoTitles:
         )
 
     async def store(self, due: DueTitle, title: str | None, used: Usage) -> Sequence[Event]:
-        """One transaction with the event that tells of it."""
+        """Stores the title and its event in one transaction."""
 
         async def work(transaction: AsyncClientSession) -> list[Event]:
             await self._count(transaction, due, used)
@@ -96,7 +96,7 @@ class MongoTitles:
         return await in_transaction(self._database, work)
 
     async def postpone(self, due: DueTitle, used: Usage, *, for_s: float | None) -> None:
-        """The same, without an event."""
+        """Postpones in one transaction, without an event."""
         later: Document = {"title_due.next": {"$add": ["$$NOW", round((for_s or 0) * 1000)]}}
         if for_s is None:
             later = {"title_due.next": None, "title_due.attempts": due.attempt - 1}
@@ -110,7 +110,7 @@ class MongoTitles:
         await in_transaction(self._database, work)
 
     async def _count(self, transaction: AsyncClientSession, due: DueTitle, used: Usage) -> None:
-        """What it used is a part of what its run did: there the session's usage is summed up from."""
+        """Adds the attempt's usage to its run, from which the session's usage is summed up."""
         if used == NO_USAGE or due.run_id is None:
             return
         runs, wanted = self._database["runs"], {"_id": due.run_id}
@@ -123,7 +123,7 @@ class MongoTitles:
             await runs.update_one(wanted, change, session=transaction)
 
     async def _count_past(self, transaction: AsyncClientSession, due: DueTitle, used: Usage) -> None:
-        """The session was deleted while the model was asked. Of a run that had used nothing, nothing is left."""
+        """Adds the usage if the session was deleted during the call. A run without usage left no record."""
         past, wanted = self._database["past_usage"], {"_id": due.run_id}
         known = await past.find_one(wanted, session=transaction)
         total = combine(usage_of(known["used"]), used) if known is not None else used
@@ -135,7 +135,7 @@ class MongoTitles:
 
 
 def _as_literals(values: Document) -> Document:
-    """In a pipeline a text may be an expression."""
+    """Literals, since a text in a pipeline may be an expression."""
     return {name: {"$literal": value} for name, value in values.items()}
 
 

@@ -1,4 +1,4 @@
-"""The tasks of a session as they were stored last."""
+"""The tasks of a session as they were last stored."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from backend_api.kit.ids import SessionId
 from backend_api.kit.mongo.database import Database
 
 AT_ONCE = 64
-"""Changes of tasks that may be stored in another order than they were made in: as many as calls work at once."""
+"""The most task changes that may be stored in another order than they were made: as many as there are parallel
+calls."""
 
 
 async def last_tasks(
     database: Database, session_id: SessionId, transaction: AsyncClientSession, *, among: int = 1
 ) -> TasksUpdated:
-    """Those of the highest version `among` the ones stored last, inside a transaction that has written the session.
-    What was stored last of all has every change of the person in it."""
+    """The tasks with the highest version `among` the last stored ones, read inside a transaction that has written the
+    session. The last stored ones include every change of the person."""
     wanted = {"session_id": session_id, "type": "tasks.updated", "agent_id": None}
     cursor = database["events"].find(wanted, session=transaction).sort("seq", -1).limit(among)
     told = [event.payload for event in await read_events(database, await cursor.to_list())]

@@ -1,4 +1,4 @@
-"""What was said, read from the stored events."""
+"""Messages of a session, read from the stored events."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class MongoTranscripts:
     """`Transcripts` on the collections events and runs."""
 
     def __init__(self, database: Database) -> None:
-        # The driver: messages are read up to so many bytes, and one field of each run.
+        # The driver: messages are read up to a size, and of runs only one field.
         self._database = database
 
     async def messages(self, session_id: SessionId, *, up_to: int, limit: int, most: int | None = None) -> list[Event]:
-        """The last ones, oldest first."""
+        """The last messages, oldest first."""
         async with store_errors():
             wanted = await self._on_path(session_id, up_to)
             found = self._database["events"].find(wanted | {"type": {"$in": _SAID}}).sort("seq", -1).limit(limit)
@@ -45,7 +45,7 @@ class MongoTranscripts:
         return events[::-1]
 
     async def beginning(self, session_id: SessionId, *, limit: int, most: int | None = None) -> list[Event]:
-        """The first ones."""
+        """The first messages."""
         async with store_errors():
             wanted = await self._on_path(session_id)
             found = self._database["events"].find(wanted | {"type": {"$in": _SAID}}).sort("seq", 1).limit(limit)
@@ -53,18 +53,18 @@ class MongoTranscripts:
             return await read_events(self._database, documents)
 
     async def plan(self, session_id: SessionId, *, up_to: int) -> PlanUpdated | None:
-        """The last one."""
+        """The last plan."""
         told = await self._last("plan.updated", session_id, up_to)
         return told if isinstance(told, PlanUpdated) else None
 
     async def tasks(self, session_id: SessionId, *, up_to: int) -> list[Task]:
-        """Those of the highest version."""
+        """The tasks with the highest version."""
         told = await self._find_payloads("tasks.updated", session_id, up_to, AT_ONCE)
         lists = [one for one in told if isinstance(one, TasksUpdated)]
         return max(lists, key=lambda one: one.version, default=NO_TASKS).tasks
 
     async def todos(self, session_id: SessionId, *, up_to: int) -> list[Todo]:
-        """Those of the last list."""
+        """The todos of the last list."""
         told = await self._last("todos.updated", session_id, up_to)
         return told.todos if isinstance(told, TodosUpdated) else []
 
@@ -75,7 +75,7 @@ class MongoTranscripts:
             return reduce(combine, [Usage(**json.loads(document["usage"])) async for document in found], NO_USAGE)
 
     async def _last(self, type_: str, session_id: SessionId, up_to: int) -> Payload | None:
-        """What the main agent told last of this type."""
+        """The main agent's last event of this type."""
         told = await self._find_payloads(type_, session_id, up_to, 1)
         return told[0] if told else None
 
@@ -86,7 +86,7 @@ class MongoTranscripts:
             return [event.payload for event in await read_events(self._database, found)]
 
     async def _on_path(self, session_id: SessionId, up_to: int | None = None) -> Document:
-        """What the main agent's events fulfil, up to a number, on the path that is shown then."""
+        """The filter for the main agent's events, up to a number, on the path shown then."""
         wanted: Document = {"session_id": session_id, "agent_id": None}
         if up_to is not None:
             wanted["seq"] = {"$lte": up_to}

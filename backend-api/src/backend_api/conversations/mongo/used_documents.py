@@ -1,4 +1,4 @@
-"""What runs used, as it stands in documents: on the run once it has ended, until then on its session, and by itself
+"""The usage of runs in documents: on the run once it has ended, until then on its session, and in a record of its own
 once that is deleted."""
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ SUMMED = ("input", "cached", "output", "thinking", "cache_write")
 _BATCH = 100
 _ASKED_A_MODEL = r'"by_model": ?\{"'
 NOTHING_USED: Document = {"using": "$$REMOVE"}
-"""What becomes of a session whose run ended: that has it now."""
+"""The change of a session whose run ended, which has the usage now."""
 
 
 def used_of(usage: Usage) -> Document:
-    """What stands on a run that asked a model; nothing on one that did not."""
+    """The usage fields of a run that called a model; none if it did not."""
     if not usage.by_model:
         return {}
     costs = costs_of(usage)
@@ -34,7 +34,7 @@ def used_of(usage: Usage) -> Document:
 
 
 def usage_of(used: Document) -> Usage:
-    """What `used_of` wrote there."""
+    """The usage that `used_of` wrote."""
     models: list[Document] = used["models"]
     return Usage(
         **{name: used[name] for name in SUMMED},
@@ -46,12 +46,12 @@ def usage_of(used: Document) -> Usage:
 
 
 async def add_used(database: Database, among: Document) -> None:
-    """Have what these runs used stand on them where it stands as JSON alone, as versions before this one wrote it."""
-    # Of a run that asked no model nothing else is written either.
+    """Adds sums of usage to these runs if they have it only as JSON, as earlier versions wrote it."""
+    # A run that called no model has no sums in any case.
     wanted: Document = {"usage": {"$regex": _ASKED_A_MODEL}, "used": {"$exists": False}}
     batch: list[UpdateOne] = []
     async for run in database["runs"].find(among | wanted, {"usage": 1}, batch_size=_BATCH):
-        # What was added to it meanwhile was by this version.
+        # A later change came from this version, which writes the sums itself.
         as_read = {"_id": run["_id"], "usage": run["usage"]}
         batch.append(UpdateOne(as_read, {"$set": used_of(Usage(**json.loads(run["usage"])))}))
         if len(batch) == _BATCH:
@@ -62,7 +62,7 @@ async def add_used(database: Database, among: Document) -> None:
 
 
 def using_of(run: Run, payloads: Sequence[StoredPayload]) -> Document:
-    """What stands on the session of a run at work when that tells what it used so far."""
+    """The usage field of the session of an active run, if these events report usage."""
     reported = next((payload.usage for payload in reversed(payloads) if isinstance(payload, UsageUpdated)), None)
     if reported is None or not (used := used_of(reported)):
         return {}

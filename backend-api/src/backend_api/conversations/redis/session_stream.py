@@ -1,4 +1,4 @@
-"""The sessions' streams over Redis: pub/sub for who listens, the text so far for who comes late; all best effort."""
+"""The sessions' streams over Redis: pub/sub for listeners, the text so far for late ones; all best effort."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _AWAY_S = 1.0
 
 
 def _encode(text: str) -> bytes:
-    """A model may cut a character in two; the halves are kept as they came."""
+    """Encodes a text. A model may cut a character in two; the halves are kept as they came."""
     return text.encode("utf-8", "surrogatepass")
 
 
@@ -58,7 +58,7 @@ def _index(session_id: str) -> str:
 
 @dataclass(slots=True)
 class _Text:
-    """What this process wrote of one text so far."""
+    """The part of one text that this process has written."""
 
     run_id: str
     seen_seq: int = 0
@@ -68,7 +68,7 @@ class _Text:
     _mark: bytes = b""
 
     def append(self, piece: str) -> bytes:
-        """The piece as Redis keeps it."""
+        """Appends a piece and returns its bytes for Redis."""
         encoded = _encode(piece)
         self.pieces.append(piece)
         self.characters += len(piece)
@@ -76,7 +76,7 @@ class _Text:
         return encoded
 
     def mark(self, key: TextKey, expected: int) -> bytes:
-        """What goes with its next piece, as `APPEND` wants it."""
+        """The header of its next piece, for the script `APPEND`."""
         if not self._mark:
             name = key.encode()
             self._mark = b"%d %b%b" % (len(name), name, self.meta.encode())
@@ -92,7 +92,7 @@ class _Text:
 
 
 class _Piece(NamedTuple):
-    """On its way to Redis."""
+    """A piece on its way to Redis."""
 
     key: str
     args: tuple[bytes, bytes, bytes]
@@ -100,7 +100,7 @@ class _Piece(NamedTuple):
 
 
 class RedisSessionStream:
-    """`SessionStream`. Listeners of this process are told first: they need no way through Redis."""
+    """`SessionStream`. Listeners of this process are notified first, without a way through Redis."""
 
     def __init__(self, redis: Redis, hub: Hub) -> None:
         self._hub = hub
@@ -117,7 +117,8 @@ class RedisSessionStream:
         self._heard_events: list[Event] = []
 
     async def append(self, session_id: SessionId, events: Sequence[Event]) -> None:
-        """One round trip; texts that are stored now are forgotten, all when nothing is being written any more."""
+        """Sends events in one round trip; texts that are stored now are dropped, all of them if nothing is being
+        written any more."""
         if not events:
             return
         ended = [key for event in events if (key := ended_text(event.payload)) is not None]
@@ -139,7 +140,7 @@ class RedisSessionStream:
             self._mark_away()
 
     async def show(self, session_id: SessionId, run_id: RunId, payload: LivePayload) -> None:
-        """One round trip that keeps the piece and tells of it, together with what others show in the same moment."""
+        """Stores and publishes the piece in one round trip, together with pieces shown at the same moment."""
         event = Event(seq=None, at=datetime.now(UTC), session_id=session_id, run_id=run_id, payload=payload)
         key = text_key(payload)
         text = None if key is None else self._text(session_id, run_id, key, cast("TextPayload", payload))
@@ -158,7 +159,7 @@ class RedisSessionStream:
             self._mark_away()
 
     def forget(self, session_id: SessionId, texts: Collection[TextKey]) -> None:
-        """What Redis has of them stays until whoever takes the run over begins."""
+        """Drops the texts here; those in Redis stay until another worker takes over the run."""
         kept = self._texts.get(session_id, {})
         for key in texts:
             kept.pop(key, None)
@@ -167,7 +168,7 @@ class RedisSessionStream:
 
     @asynccontextmanager
     async def listen(self, session_id: SessionId, listener: StreamListener) -> AsyncGenerator[None]:
-        """Subscribed on entering, unless Redis is away."""
+        """Subscribes on entering, unless Redis is unavailable."""
         listeners = self._listeners.setdefault(session_id, set())
         listeners.add(listener)
         try:
@@ -180,8 +181,8 @@ class RedisSessionStream:
                 del self._listeners[session_id]
 
     async def texts(self, session_id: SessionId) -> list[Event]:
-        """What this process writes, whole, as what Redis has of it may be on its way; of other processes what Redis
-        keeps."""
+        """Texts of this process as they are here, since their pieces may be on the way to Redis, and those of other
+        processes from Redis."""
         found: dict[str, _Text] = {}
         with suppress(*ERRORS), count_failure():
             found = await self._read_texts(session_id)
@@ -203,13 +204,14 @@ class RedisSessionStream:
         return b"%b[%b]" % (self._me, b",".join([event_json(event, is_new=True) for event in events]))
 
     def _receive(self, session_id: str, listener: StreamListener, data: bytes) -> None:
-        """Of another process, read once for all listeners here; what this process sent they have."""
+        """Delivers a message of another process, parsed once for all listeners here; those of this process were
+        delivered already."""
         if data.startswith(self._me):
             return
         if data is not self._heard_data:
             self._heard_data, self._heard_events = data, _readable_events(session_id, data.partition(b":")[2])
             if any(ends_all_texts(event.payload) for event in self._heard_events):
-                # Another process goes on with what was begun here.
+                # Another process continues the texts begun here.
                 self._texts.pop(session_id, None)
         listener.deliver(self._heard_events)
 
@@ -221,7 +223,7 @@ class RedisSessionStream:
         logger.warning("live streams are away; readers poll the store")
 
     async def _keep(self, session_id: str, key: str, text: _Text, piece: bytes, message: bytes) -> bool:
-        """Keep the last piece of a text and tell of it; whether it continued what is kept."""
+        """Stores and publishes the last piece of a text; returns whether it continued the stored text."""
         args = (text.mark(key, text.size - len(piece)), piece, message)
         sent = _Piece(_index(session_id), args, asyncio.get_running_loop().create_future())
         self._waiting.append(sent)
@@ -250,7 +252,7 @@ class RedisSessionStream:
                     piece.fits.set_result(bool(fits))
 
     async def _keep_whole(self, session_id: str, key: str, text: _Text) -> None:
-        """Redis lost something, and so may have some readers: they are told of the whole."""
+        """Stores and publishes the whole text, since Redis, and perhaps some readers, lost a part of it."""
         index = _index(session_id)
         pipeline = self._redis.pipeline(transaction=True)
         pipeline.set(f"{index}:{key}", _encode(text.whole), ex=TTL_S)
@@ -261,7 +263,7 @@ class RedisSessionStream:
             await pipeline.execute()
 
     async def _read_texts(self, session_id: str) -> dict[str, _Text]:
-        """All that is being written, by key."""
+        """All texts being written, by key."""
         index = _index(session_id)
         found: dict[bytes, bytes] = await self._redis.hgetall(index)
         if not found:
@@ -276,7 +278,8 @@ class RedisSessionStream:
 
 
 def _readable_events(session_id: str, data: bytes) -> list[Event]:
-    """None of a message that another version may have written: its readers find in the log what was stored."""
+    """The events of a message, or none if another version wrote it and it can't be read: its readers find the stored
+    ones in the log."""
     try:
         return _events_from(data)
     except (LookupError, TypeError, ValueError):
@@ -285,7 +288,8 @@ def _readable_events(session_id: str, data: bytes) -> list[Event]:
 
 
 def _events_from(data: bytes) -> list[Event]:
-    """Of a message; one event goes on to its readers as it came, where nothing is to be merged or cut."""
+    """The events of a message; a single live event keeps its JSON for its readers, if nothing has to be merged or
+    cut."""
     events = [event_from(values) for values in json.loads(data)]
     if len(events) == 1 and events[0].seq is None:
         events[0].written_once(lambda _: data[1:-1])

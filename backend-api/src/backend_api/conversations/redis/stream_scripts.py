@@ -1,11 +1,11 @@
-"""What sessions' streams do within Redis, in one step."""
+"""Redis scripts of the sessions' streams, each an atomic step."""
 
 from __future__ import annotations
 
-# A piece has one of KEYS, the index of the session (hash), and three of ARGV after the ttl: its mark, the text, the
-# message. In the mark stand the expected bytes, how long the field is, the field, and what is kept of it as JSON. So
-# few, as the client takes ten calls for each. Answers 1 for each that continued its text, 0 where the whole must be set
-# first.
+# Each piece has one of KEYS, the session's index (a hash), and after the ttl three of ARGV: its mark, the text and the
+# message. The mark holds the expected size in bytes, the length of the field's name, the name, and its value as JSON.
+# These are one argument, as the client makes ten calls for each. Returns 1 for each piece that continued its text, and
+# 0 if the whole text must be set first.
 APPEND = """
 local answers = {}
 for piece, index in ipairs(KEYS) do
@@ -26,7 +26,7 @@ end
 return answers
 """
 
-# KEYS: index of the session. ARGV: channel, message, 1 when nothing is being written any more, fields of ended texts.
+# KEYS: index of the session. ARGV: channel, message, 1 if nothing is being written any more, fields of ended texts.
 END = """
 redis.call('PUBLISH', ARGV[1], ARGV[2])
 local ended = ARGV[3] == '1' and redis.call('HKEYS', KEYS[1]) or {}

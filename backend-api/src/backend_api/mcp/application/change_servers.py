@@ -34,7 +34,7 @@ from service_kit.amounts import duration_text
 
 TRIAL_S = 10.0
 PROGRAM_S = 60.0
-"""More for a program: its sandbox may have to be started, and what it needs be fetched."""
+"""Extra time, in seconds, for a program: its sandbox may have to be started, and its packages downloaded."""
 UNREADABLE = "Its values can't be read with the SECRETS_KEY that the server has now: give them anew."
 NEEDS_SIGN_IN = "It needs you to sign in."
 NEEDS_SCOPE = "It asks for more than you allowed it when you signed in: sign in again."
@@ -71,15 +71,15 @@ class ChangeMcpServers:
     limits: Limits
 
     async def read(self, user_id: UserId) -> list[ShownMcpServer]:
-        """Those of everybody, then the user's own. Raises `StoreUnavailableError`."""
+        """Lists the deployment's servers, then the user's own. Raises `StoreUnavailableError`."""
         known = await self.sign_ins.of(user_id)
         shared = [self._show_target(target, None, known) for target in self.servers.shared]
         return [*shared, *(self._show(user_id, own, known) for own in await self.servers.store.of(user_id))]
 
     async def put(self, user_id: UserId, name: str, body: Mapping[str, Any]) -> ShownMcpServer:
-        """Add it, or replace the one of its name. A value that is None stays what it was, if it is sent to where it
-        was sent before. Raises `InvalidError`, `McpServerNameTakenError`, `TooManyMcpServersError`, `SecretsOffError`,
-        `LimitError`, `StoreUnavailableError`."""
+        """Adds a server, or replaces the one of the same name. A value that is None keeps its saved value, provided it
+        goes to the same place as before. Raises `InvalidError`, `McpServerNameTakenError`, `TooManyMcpServersError`,
+        `SecretsOffError`, `LimitError`, `StoreUnavailableError`."""
         await self._count(user_id)
         if self.servers.is_shared(name):
             raise McpServerNameTakenError(f"Everybody has an MCP server {name} already. Choose another name.")
@@ -98,7 +98,8 @@ class ChangeMcpServers:
         return self._show(user_id, own, await self.sign_ins.of(user_id))
 
     async def delete(self, user_id: UserId, name: str) -> None:
-        """Only of the user's own. Raises `McpServerNotFoundError`, `LimitError`, `StoreUnavailableError`."""
+        """Deletes one of the user's own servers. Raises `McpServerNotFoundError`, `LimitError`,
+        `StoreUnavailableError`."""
         await self._count(user_id)
         known = await self._find_own(user_id, name)
         if not await self.servers.store.delete(user_id, name) or known is None:
@@ -106,9 +107,9 @@ class ChangeMcpServers:
         await self._drop_sign_in(user_id, known.server)
 
     async def test(self, user_id: UserId, name: str, session_id: SessionId | None = None) -> ShownMcpServer:
-        """Connect to it and list its tools, of a program in the sandbox of this session; of one of the user's own the
-        outcome is kept. Raises `McpServerNotFoundError`, `McpProgramError`, `SessionNotFoundError`, `LimitError`,
-        `StoreUnavailableError`."""
+        """Connects to a server and lists its tools; a program is started in the sandbox of this session. The outcome is
+        stored if the server is the user's own. Raises `McpServerNotFoundError`, `McpProgramError`,
+        `SessionNotFoundError`, `LimitError`, `StoreUnavailableError`."""
         await self.limiter.hit(f"mcp-tests:{user_id}", limit=self.limits.key_tests_per_minute, window_s=60)
         if session_id is not None:
             await self.sessions.get(session_id, user_id)
@@ -123,7 +124,7 @@ class ChangeMcpServers:
         trial = await self._try_server(user_id, target, session_id)
         if await self.servers.store.keep_trial(user_id, own, trial):
             return self._show(user_id, replace(own, trial=trial), await self.sign_ins.of(user_id))
-        # It was changed or deleted meanwhile, and the outcome is another one's.
+        # The server was changed or deleted meanwhile, so the outcome is not stored.
         known = await self._existing(user_id, name)
         return self._show(user_id, known, await self.sign_ins.of(user_id))
 
@@ -168,14 +169,14 @@ class ChangeMcpServers:
         await self.limiter.hit(f"settings:{user_id}", limit=self.limits.settings_per_minute, window_s=60)
 
     async def _drop_other_sign_in(self, user_id: UserId, own: OwnMcpServer) -> None:
-        """What was given for another address, or client, is of no use to this one."""
+        """Drops the user's sign-in if it was for another address or client, where it is of no use to this server."""
         target, known = self.servers.target(user_id, own), await self.sign_ins.of(user_id)
         sign_in = known.get(server_key(own.server))
         if sign_in is not None and (target is None or sign_in.binding != binding_of(target)):
             await self._drop_sign_in(user_id, own.server)
 
     async def _drop_sign_in(self, user_id: UserId, server: McpServer) -> None:
-        """What was given is given back as well."""
+        """Deletes the user's sign-in at a server and revokes its tokens."""
         dropped = await self.sign_ins.store.delete(user_id, server_key(server))
         if dropped is not None and (grant := self.sign_ins.opened(dropped)) is not None:
             await revoke(self.authorizer, server, user_id, grant)
@@ -192,7 +193,8 @@ class ChangeMcpServers:
         return replace(shown, is_hidden=hidden, has_client_secret=bool(target.server.client_secret))
 
     def _show_target(self, target: McpTarget, trial: McpTrial | None, known: Mapping[str, SignIn]) -> ShownMcpServer:
-        """By what came last: a trial, a sign-in, or that the server asked for one, which runs find out as well."""
+        """The status by whatever came last: a trial, a sign-in, or the server's demand for one, which runs detect
+        too."""
         sign_in = known.get(server_key(target.server))
         if sign_in is not None and (sign_in.binding != binding_of(target) or not may_sign_in(target.server)):
             sign_in = None
@@ -220,7 +222,7 @@ def _with_trial(shown: ShownMcpServer, trial: McpTrial) -> ShownMcpServer:
 
 
 def _with_saved(body: Mapping[str, Any], values: SecretValues | None, known: OwnMcpServer | None) -> Mapping[str, Any]:
-    """With the values that are None as they were saved; they were given for one server, and go to no other."""
+    """Fills in the saved values where the body has None; a value saved for one server is never sent to another."""
     kept: dict[str, Any] = {**body}
     for part in ("env", "headers"):
         given: Mapping[str, str | None] = body.get(part) or {}

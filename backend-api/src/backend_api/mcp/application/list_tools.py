@@ -18,7 +18,7 @@ from backend_api.mcp.ports import McpConnector, McpServerError, Place
 from service_kit.amounts import duration_text
 
 LIST_S = 5.0
-"""Of each server, all of which are asked at once."""
+"""Timeout, in seconds, for each server; all are queried at once."""
 PROGRAM = "It is a program in the computers of conversations: its tools are known once it runs there."
 TOO_OFTEN = "It was asked too often within a minute."
 ALL_TOOLS = "All tools of the MCP server {}."
@@ -26,7 +26,7 @@ ALL_TOOLS = "All tools of the MCP server {}."
 
 @dataclass(frozen=True, slots=True)
 class OfferedMcpTool:
-    """A tool of the server of this name. Where it can't be asked, all it has by a glob, with the reason."""
+    """A tool of the server of this name. If the server can't be queried, a glob for all its tools, with the reason."""
 
     server: str
     spec: ToolSpec
@@ -35,8 +35,8 @@ class OfferedMcpTool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListMcpTools:
-    """Asks the servers with an address. Programs are not started for it; of those that were tried before the names are
-    told."""
+    """Queries the servers that have an address. Programs are not started for it; if they were tried before, the names
+    of the tools found then are returned."""
 
     servers: ServersOfUsers
     connector: McpConnector
@@ -45,8 +45,8 @@ class ListMcpTools:
     within_s: float = LIST_S
 
     async def of(self, user_id: UserId, may_have: Callable[[str], bool]) -> list[OfferedMcpTool]:
-        """By server, of those that `may_have` answers true to for what the names of their tools begin with, no more
-        than an agent may have. Raises `StoreUnavailableError`."""
+        """Lists the tools by server, for servers whose tool prefix `may_have` accepts, up to the most an agent may
+        have. Raises `StoreUnavailableError`."""
         targets = await self._targets(user_id)
         targets = [target for target in targets if may_have(prefix_of(target.name))]
         if not targets:
@@ -73,7 +73,7 @@ class ListMcpTools:
         return [*self.servers.shared, *(target for target in own if not self.servers.is_shared(target.name))]
 
     async def _tested_tools(self, user_id: UserId) -> dict[str, Sequence[str]]:
-        """What the last test of a program found, by the name of the server."""
+        """The tools that the last test of each server found, by the server's name."""
         return {
             own.server.name: own.trial.tools
             for own in await self.servers.store.of(user_id)
@@ -83,7 +83,7 @@ class ListMcpTools:
     async def _list_server(
         self, user_id: UserId, target: McpTarget, tried: dict[str, Sequence[str]]
     ) -> Listing | McpServerError:
-        """What it lists, or why that is not known."""
+        """The tools the server lists, or the reason they are unknown."""
         if target.is_program:
             unknown = McpServerError(PROGRAM, "program")
             names = tried.get(target.name, ()) if target.server.source == "user" else ()

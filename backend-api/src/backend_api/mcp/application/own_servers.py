@@ -16,7 +16,8 @@ from backend_api.settings.ports import SecretBox
 
 @dataclass(frozen=True, slots=True)
 class ServersOfUsers:
-    """Those of everybody, `shared`, and those that the user added. Of one name that both have the shared one counts."""
+    """The servers of a user: the deployment's, `shared`, and those the user added. If both have one name, the shared
+    one is used."""
 
     store: OwnMcpServers
     box: SecretBox
@@ -28,12 +29,12 @@ class ServersOfUsers:
         return [target for target in found if target is not None]
 
     def target(self, user_id: UserId, own: OwnMcpServer) -> McpTarget | None:
-        """None where what was sealed can't be read any more."""
+        """The server with its secrets opened, or None if they can't be decrypted any more."""
         values = self.opened(user_id, own)
         return None if values is None else target_of(own.server, values)
 
     def opened(self, user_id: UserId, own: OwnMcpServer) -> SecretValues | None:
-        """What was sealed; None where that can't be read any more."""
+        """The decrypted secrets, or None if they can't be decrypted any more."""
         if own.sealed is None:
             return SecretValues()
         try:
@@ -44,7 +45,7 @@ class ServersOfUsers:
         return SecretValues(said["env"], said["headers"], said.get("client_secret", ""))
 
     def sealed(self, user_id: UserId, server: McpServer) -> OwnMcpServer:
-        """As it is stored. Raises `SecretsOffError` where something would have to be sealed, and can't be."""
+        """The server in its stored form. Raises `SecretsOffError` if it has secrets and they can't be sealed."""
         names = dict.fromkeys(server.env, ""), dict.fromkeys(server.headers, "")
         bare = replace(server, env=names[0], headers=names[1], client_secret="")
         if not server.env and not server.headers and not server.client_secret:
@@ -54,7 +55,7 @@ class ServersOfUsers:
         return OwnMcpServer(server=bare, sealed=self.box.seal(text, bound_to=bound_to(user_id, server.name)))
 
     async def find(self, user_id: UserId, name: str) -> McpTarget | None:
-        """The one that the user has by this name; None where there is none, or what was sealed can't be read. Raises
+        """The server this name stands for, or None if there is none or its secrets can't be decrypted. Raises
         `StoreUnavailableError`."""
         shared = next((target for target in self.shared if target.name == name), None)
         if shared is not None:
@@ -68,11 +69,11 @@ class ServersOfUsers:
 
 
 def target_of(server: McpServer, values: SecretValues) -> McpTarget:
-    """Its variables are its own alone: none of the deployment's is put in for a user."""
+    """Fills a user's server with the values of its own variables only, never those of the deployment."""
     whole = replace(server, env=values.env, headers=values.headers, client_secret=values.client_secret)
     return McpTarget(server=whole, values=values.env)
 
 
 def bound_to(user_id: UserId, name: str) -> str:
-    """What a server's sealed text holds for alone."""
+    """The context a server's sealed secrets are bound to: they open nowhere else."""
     return f"{user_id}\nmcp\n{name}"

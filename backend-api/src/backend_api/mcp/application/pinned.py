@@ -1,4 +1,4 @@
-"""Which tools of a server are offered, by what stands in the log, and what is written there of a new list."""
+"""The tools offered of a server, pinned by the session's event log, and the events recorded for a new list."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ LEFT_OUT = "Of the MCP server {name} some tools are left out: {tools}."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """What of a server is offered in a run, and what is to be recorded of that."""
+    """The tools of one server offered in a run, and the events to be recorded about them."""
 
     listing: Listing = field(default_factory=Listing)
     items: Sequence[Recorded] = ()
 
 
 async def pinned_listing(log: EventLog, session_id: SessionId, known: KnownMcpServer | None) -> Listing | None:
-    """What was offered last, None where nothing is known of it. Raises `StoreUnavailableError`."""
+    """The list that was offered last, or None if the log has none. Raises `StoreUnavailableError`."""
     if known is None or known.told.body is None:
         return None
     try:
@@ -45,7 +45,7 @@ async def pinned_listing(log: EventLog, session_id: SessionId, known: KnownMcpSe
 
 
 def ready(target: McpTarget, listing: Listing, known: KnownMcpServer | None) -> list[Recorded]:
-    """What is recorded of a list that was just taken, with what is left out of it where that is new."""
+    """The events for a list that was just fetched, with a notice if the tools left out of it are new."""
     content = to_body(listing)
     told = McpUpdated(
         server=target.name,
@@ -63,8 +63,8 @@ def ready(target: McpTarget, listing: Listing, known: KnownMcpServer | None) -> 
 
 
 def kept(target: McpTarget, listing: Listing, known: KnownMcpServer | None) -> list[Recorded]:
-    """What is recorded of a server that could not be asked anew: that this was tried, and that what was offered, and
-    what of it was left out, stays so."""
+    """The event for a server that could not be queried again: the attempt is recorded, and the tools offered and those
+    left out stay as they were."""
     content = to_body(listing)
     told = McpUpdated(
         server=target.name,
@@ -78,7 +78,7 @@ def kept(target: McpTarget, listing: Listing, known: KnownMcpServer | None) -> l
 
 
 def notice_of_too_many(listed: Sequence[str]) -> Notice:
-    """For people: which of all tools, in their order, are beyond what an agent may have."""
+    """The notice that there are more tools than an agent may have; those after the first `MAX_TOOLS` are left out."""
     names, count = listed[MAX_TOOLS:], len(listed)
     more = len(names) - _MAX_NAMED
     tools = ", ".join(names[:_MAX_NAMED]) + (f", {more} more" if more > 0 else "")
@@ -88,7 +88,7 @@ def notice_of_too_many(listed: Sequence[str]) -> Notice:
 
 
 def notice_of_too_large(names: Sequence[str], context_window: int) -> Notice:
-    """For people: which tools have no room in the model's context."""
+    """The notice that these tools don't fit in the model's context."""
     more = len(names) - _MAX_NAMED
     tools = ", ".join(names[:_MAX_NAMED]) + (f", {more} more" if more > 0 else "")
     params: dict[str, str | int] = {"tokens": context_window, "tools": tools}
@@ -96,13 +96,13 @@ def notice_of_too_large(names: Sequence[str], context_window: int) -> Notice:
 
 
 def is_other(items: Sequence[Recorded], known: KnownMcpServer | None) -> bool:
-    """Whether these tell of other tools than what was known."""
+    """Whether these events list other tools than those known before."""
     told = [one.payload.tools for one in items if isinstance(one.payload, McpUpdated)]
     return any(known is None or [*tools] != [*known.told.tools] for tools in told)
 
 
 def failed(target: McpTarget, error: McpServerError, known: KnownMcpServer | None) -> list[Recorded]:
-    """What is recorded of a server that could not be asked. People are told once, as long as it stays the same."""
+    """The events for a server that could not be queried, with a notice for people only if the reason is new."""
     reason = str(error)
     told = McpUpdated(server=target.name, status="failed", error=reason, config=target.server.config)
     items = [Recorded(payload=told)]
@@ -112,7 +112,7 @@ def failed(target: McpTarget, error: McpServerError, known: KnownMcpServer | Non
 
 
 def notice_of_failure(target: McpTarget, error: McpServerError) -> Notice:
-    """For people."""
+    """The notice, for people, that a server can't be used."""
     text = FAILED.format(name=target.name, reason=error)
     params: dict[str, str | int] = {"server": target.name, "reason": str(error), "cause": error.cause}
     code = f"mcp_{error.cause}" if error.cause in ("needs_sign_in", "needs_scope") else "mcp_failed"

@@ -23,7 +23,7 @@ MESSAGES = ResealingMessages(
 
 @dataclass(frozen=True, slots=True)
 class ResealMcpServers:
-    """As `reseal` says."""
+    """Reseals the secrets of users' MCP servers, by `reseal`."""
 
     store: SealedMcpServers
     box: SecretBox

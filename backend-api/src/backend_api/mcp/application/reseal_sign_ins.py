@@ -23,7 +23,7 @@ MESSAGES = ResealingMessages(
 
 @dataclass(frozen=True, slots=True)
 class ResealSignIns:
-    """As `reseal` says."""
+    """Reseals users' sign-ins at MCP servers, by `reseal`."""
 
     store: SealedSignIns
     box: SecretBox

@@ -1,4 +1,4 @@
-"""Giving back what an authorization server gave, once it is used no more."""
+"""Revokes the tokens of an authorization server once they are no longer used."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ logger = logging.getLogger(__name__)
 
 
 async def revoke(authorizer: Authorizer, server: McpServer, user_id: UserId, grant: Grant) -> None:
-    """Where that fails it is logged: it is kept no longer in any case, and ends by itself."""
+    """Revokes a grant. A failure is only logged: the grant is deleted here in any case, and expires by itself."""
     try:
         await authorizer.revoke(server.source, user_id, grant)
     except McpSignInError as error:

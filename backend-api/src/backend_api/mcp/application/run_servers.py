@@ -1,4 +1,4 @@
-"""The MCP servers of one run: what of their tools the agents have, and the connections their calls go over."""
+"""The MCP servers of one run: the tools offered to its agents, and the connections their calls use."""
 
 from __future__ import annotations
 
@@ -45,18 +45,18 @@ T = TypeVar("T")
 
 CALL_DEADLINE_MS = 120_000
 START_ALLOWANCE_MS = 60_000
-"""Of one that is a program: its sandbox may have to be started."""
+"""Extra time for a call of a program, whose sandbox may have to be started."""
 MAX_FAILURES = 3
-"""Of a server in one run: after these nothing more is tried."""
+"""Failures of one server in a run after which it is not tried again."""
 MAX_DROPPED = 5
-"""Connections of no use that are left open for calls that still wait there."""
+"""Connections no longer used that are kept open for calls still waiting on them."""
 GONE = "Nothing was run: the MCP server {name} can't be used. {reason}"
 FORBIDDEN = "The MCP server {name} refused it. {reason}"
 MAY_HAVE_RUN = "The MCP server {name} can't be used any more. {reason} Part of it may have happened."
 
 
 def spec_of(target: McpTarget, tool: McpTool) -> ToolSpec:
-    """As agents have it. It writes, whatever it says of itself."""
+    """The tool as agents get it. Its effect is always `writes`, whatever the server claims."""
     short = tool.public_name.removeprefix(prefix_of(target.name))
     return ToolSpec(
         name=tool.public_name,
@@ -71,7 +71,7 @@ def spec_of(target: McpTarget, tool: McpTool) -> ToolSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class McpServers:
-    """Those of everybody, `shared`, and those that users added, for the runs of a worker."""
+    """The MCP servers for the runs of a worker: the deployment's, `shared`, and those that users added."""
 
     connector: McpConnector
     log: EventLog
@@ -80,9 +80,9 @@ class McpServers:
     own: Callable[[UserId], Awaitable[Sequence[McpTarget]]] | None = None
     sign_ins: SignInsOfUsers | None = None
     within_s: float = 10.0
-    """How long a server has to tell its tools."""
+    """Timeout, in seconds, for a server to list its tools."""
     starts_within_s: float = START_ALLOWANCE_MS / 1000
-    """How much longer one has that is a program: its sandbox may have to be started."""
+    """Extra time, in seconds, for a program: its sandbox may have to be started."""
     refreshed_after: timedelta = timedelta(hours=1)
     retried_after: timedelta = timedelta(minutes=1)
 
@@ -90,10 +90,9 @@ class McpServers:
     async def of_run(
         self, lease: Lease, journal: ServerJournal, preset: Preset, context_window: int
     ) -> AsyncGenerator[Sequence[Tool]]:
-        """The tools of a run's agents, of servers of which the preset has any, as many as have room in a context of so
-        many tokens. They stay what they are; connections are
-        made when one is called, and closed at the end. Who has no servers is asked for nothing. Raises
-        `StoreUnavailableError`, `DrainedError`."""
+        """The tools of a run's agents, from the servers the preset allows, as many as fit in a context of so many
+        tokens. The list stays fixed during the run; connections are opened when a tool is called and closed at the end.
+        Nothing is looked up for users without servers. Raises `StoreUnavailableError`, `DrainedError`."""
         targets = [*self.shared]
         if self.own is not None and lease.has_settings:
             taken = {target.name for target in targets}
@@ -126,23 +125,23 @@ class _Run:
     targets: Mapping[str, McpTarget]
     _connections: dict[str, McpConnection] = field(default_factory=dict[str, McpConnection])
     _dropped: list[McpConnection] = field(default_factory=list[McpConnection])
-    """Those that nothing more is asked over."""
+    """Connections over which no new call is made."""
     _connecting: dict[str, asyncio.Lock] = field(default_factory=dict[str, asyncio.Lock])
     _failures: dict[str, int] = field(default_factory=dict[str, int])
     _reported: set[str] = field(default_factory=set[str])
-    """Servers of which a call has told that they are gone."""
+    """Servers whose failure a call has already reported."""
     _changed_ones: set[str] = field(default_factory=set[str])
     _listings: dict[str, Listing] = field(default_factory=dict[str, Listing])
 
     async def tools(self) -> list[Tool]:
-        """As they were told last, as long as that holds; else the server is asked."""
+        """The tools as they were last recorded, as long as that is valid; otherwise the server is queried."""
         await self.journal.conversation()
         known = self.journal.mcp_servers()
         looking = [asyncio.ensure_future(self._find_tools(one, known.get(one.name))) for one in self.targets.values()]
         try:
             found = await asyncio.gather(*looking)
         finally:
-            # Where one fails, none connects after all connections were closed.
+            # If one fails, no other may connect after all connections were closed.
             for one in looking:
                 one.cancel()
             await asyncio.gather(*looking, return_exceptions=True)
@@ -185,13 +184,13 @@ class _Run:
             listing = await self._listing(target)
         except McpServerError as error:
             if pinned is not None:
-                # What is offered stays so, told anew; whether it can be called, a call shows.
+                # The tools on offer stay, recorded again; a call shows whether they still work.
                 return Found(listing=pinned, items=kept(target, pinned, known))
             return Found(items=failed(target, error, known))
         return Found(listing=listing, items=ready(target, listing, known))
 
     async def _listing(self, target: McpTarget) -> Listing:
-        """Asked for once more over a new connection, where the first one was of no use."""
+        """Fetches the list, a second time over a new connection if the first one was unusable."""
         connection = await self._connected(target)
         try:
             return await self._with_timeout(target, connection.listing())
@@ -212,7 +211,7 @@ class _Run:
             try:
                 done = await connection.call(name, call)
             except McpNotCalledError:
-                # Once more over a new connection, and with a new session: nothing was done.
+                # Repeat it over a new connection with a new session: nothing was done.
                 call.mark_begun(False)
                 await self._drop(target, connection)
                 connection = await self._ready_for(call, target, said)
@@ -234,7 +233,7 @@ class _Run:
         return replace(done, events=said)
 
     async def _ready_for(self, call: ToolCall, target: McpTarget, said: list[McpUpdated | Notice]) -> McpConnection:
-        """The connection that a call is made over, and in `said` whether the server lists other tools by now."""
+        """The connection for a call; `said` gets an event if the server now lists other tools."""
         call.mark_begun(False)
         is_new = target.name not in self._connections
         connection = await self._connected(target)
@@ -244,8 +243,8 @@ class _Run:
         return connection
 
     async def _drop(self, target: McpTarget, connection: McpConnection) -> None:
-        """Forgets one that is of no use, unless another call already did. Calls that still wait for their answers over
-        it are not cut off."""
+        """Forgets an unusable connection, unless another call already did. Calls still waiting for answers over it are
+        not cut off."""
         async with self._connecting.setdefault(target.name, asyncio.Lock()):
             if self._connections.get(target.name) is not connection:
                 return
@@ -260,7 +259,7 @@ class _Run:
         self._failures[target.name] = self._failures.get(target.name, 0) + 1
 
     async def _connected(self, target: McpTarget) -> McpConnection:
-        """The run's one connection to it, made anew where it is gone."""
+        """The run's one connection to the server, reopened if it is gone."""
         async with self._connecting.setdefault(target.name, asyncio.Lock()):
             connection = self._connections.get(target.name)
             if connection is not None and connection.is_open:
@@ -289,7 +288,7 @@ class _Run:
             raise McpServerError(f"{slow} did not answer within {duration_text(within_s)}.", "timed_out") from error
 
     async def _changed(self, target: McpTarget, connection: McpConnection) -> list[McpUpdated | Notice]:
-        """That it lists others by now, which are offered from the next run on."""
+        """The event that the server now lists other tools, which are offered from the next run on."""
         try:
             listing = await self._with_timeout(target, connection.listing())
         except McpServerError:
@@ -301,14 +300,14 @@ class _Run:
         return McpUpdated(server=target.name, status="changed", tools=names, config=target.server.config)
 
     def _report_failure(self, target: McpTarget, error: McpServerError) -> list[McpUpdated | Notice]:
-        """Once in a run, so that the person knows as well as the model."""
+        """The notice of a failure, once in a run, so that the person knows as well as the model."""
         if target.name in self._reported:
             return []
         self._reported.add(target.name)
         return [notice_of_failure(target, error)]
 
     async def close(self) -> None:
-        """All at once, and whatever happens."""
+        """Closes all connections at once, whether or not some fail to close."""
         connections = [*self._connections.values(), *self._dropped]
         await asyncio.gather(*(connection.close() for connection in connections))
         self._connections.clear()

@@ -42,7 +42,8 @@ IS_PROGRAM = "It is a program in the computer of a conversation: nobody signs in
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BegunSignIn:
-    """Where the person goes, by the browser that keeps `browser` for what is kept under `digest`."""
+    """The `url` for the person to open, in the browser that keeps `browser` in a cookie; `digest` is the key of the
+    pending sign-in."""
 
     url: str
     digest: str
@@ -51,7 +52,7 @@ class BegunSignIn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignInAnswer:
-    """What a browser brings back. `browser`: what it kept."""
+    """The parameters a browser brings back; `browser` is the value of its cookie."""
 
     state: str
     browser: str
@@ -62,7 +63,7 @@ class SignInAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignInMcpServer:
-    """What is given is used from the user's next message on, in every process."""
+    """Signs a user in at an MCP server. The token is used from the user's next message on, in every process."""
 
     servers: ServersOfUsers
     sign_ins: SignInsOfUsers
@@ -72,13 +73,13 @@ class SignInMcpServer:
     limits: Limits
 
     async def begin(self, user_id: UserId, name: str, redirect_uri: str, client_document: str = "") -> BegunSignIn:
-        """`client_document`: the address where others may read what we are. Raises `McpServerNotFoundError`,
-        `McpSignInError`, `SecretsOffError`, `LimitError`, `UnavailableError`."""
+        """Begins a sign-in. `client_document` is the public address of our client metadata. Raises
+        `McpServerNotFoundError`, `McpSignInError`, `SecretsOffError`, `LimitError`, `UnavailableError`."""
         await self.limiter.hit(f"mcp-tests:{user_id}", limit=self.limits.key_tests_per_minute, window_s=60)
         target = await self._target(user_id, name)
         if not may_sign_in(target.server):
             raise McpNoSignInError(IS_PROGRAM if target.is_program else OWN_TOKEN)
-        # Where nothing can be kept there is nothing to begin.
+        # Fails early if secrets can't be stored.
         self.sign_ins.box.seal("", bound_to="")
         scopes = await self._scopes(user_id, target)
         asked = await self.authorizer.begin(
@@ -102,7 +103,7 @@ class SignInMcpServer:
         return BegunSignIn(url=asked.url, digest=digest, browser=pending.browser)
 
     async def finish(self, answer: SignInAnswer) -> str:
-        """The name of the server at which the user is signed in by now. Raises `McpSignInError`, `UnavailableError`."""
+        """Finishes a sign-in and returns the server's name. Raises `McpSignInError`, `UnavailableError`."""
         pending = await self._take_pending(answer.state)
         if not secrets.compare_digest(pending.browser.encode(), answer.browser.encode("utf-8", "surrogatepass")):
             raise McpSignInError(OTHER_BROWSER, "other_browser")
@@ -122,11 +123,11 @@ class SignInMcpServer:
         return pending.name
 
     async def sign_out(self, user_id: UserId, name: str) -> None:
-        """What was given is kept no longer, and given back; the server asks to sign in again. Raises
+        """Deletes and revokes the user's tokens; the server then asks to sign in again. Raises
         `McpServerNotFoundError`, `LimitError`, `StoreUnavailableError`."""
         await self.limiter.hit(f"settings:{user_id}", limit=self.limits.settings_per_minute, window_s=60)
         target = await self._target(user_id, name)
-        # What is renewed meanwhile is read anew, so that nothing is left that nobody gives back.
+        # A token renewed meanwhile is read again, so that none is left unrevoked.
         for _ in range(MOST_TRIES):
             known = (await self.sign_ins.of(user_id)).get(server_key(target.server))
             if known is None or known.sealed is None:
@@ -140,7 +141,7 @@ class SignInMcpServer:
             await revoke(self.authorizer, target.server, user_id, grant)
 
     async def _scopes(self, user_id: UserId, target: McpTarget) -> str:
-        """What the server asked for while the user was signed in."""
+        """The scopes that the server requested while the user was signed in."""
         known = (await self.sign_ins.of(user_id)).get(server_key(target.server))
         return known.scopes if known is not None and known.binding == binding_of(target) else ""
 

@@ -1,4 +1,4 @@
-"""How users stand with MCP servers at which one signs in, with what was sealed of that opened."""
+"""Users' sign-ins at MCP servers, with their tokens decrypted."""
 
 from __future__ import annotations
 
@@ -19,21 +19,23 @@ from backend_api.settings.ports import SecretBox
 
 @dataclass(frozen=True, slots=True)
 class SignInsOfUsers:
-    """What was given is bound to its user, server and address: nothing else opens it."""
+    """Seals and opens users' tokens, each bound to its user, server and address: nothing else opens it."""
 
     store: SignIns
     box: SecretBox
 
     async def of(self, user_id: UserId) -> Mapping[str, SignIn]:
-        """By `server_key`. Raises `StoreUnavailableError`."""
+        """The user's sign-ins by `server_key`. Raises `StoreUnavailableError`."""
         return await self.store.of(user_id)
 
     def grant(self, sign_in: SignIn | None, target: McpTarget) -> Grant | None:
-        """What was given for the server as it is; None where there is nothing, or it can't be read any more."""
+        """The tokens for the server as it is configured now, or None if there are none or they can't be decrypted any
+        more."""
         return self.opened(sign_in) if sign_in is not None and sign_in.binding == binding_of(target) else None
 
     def opened(self, sign_in: SignIn) -> Grant | None:
-        """What was given, for whatever server it was; None where there is nothing, or it can't be read any more."""
+        """The tokens, whatever the server's present configuration, or None if there are none or they can't be decrypted
+        any more."""
         if sign_in.sealed is None:
             return None
         try:
@@ -42,12 +44,12 @@ class SignInsOfUsers:
             return None
 
     def given(self, user_id: UserId, target: McpTarget, grant: Grant, at: datetime | None = None) -> SignIn:
-        """The user signed in `at`, by default now, and was given this. Raises `SecretsOffError`."""
+        """The sign-in of a user who was given this grant `at`, by default now. Raises `SecretsOffError`."""
         bare = self.needed(user_id, target, at)
         return replace(bare, sealed=self.box.seal(_text_of(grant), bound_to=bound_to(bare)))
 
     def needed(self, user_id: UserId, target: McpTarget, at: datetime | None = None) -> SignIn:
-        """The server asks the user to sign in."""
+        """A record without tokens: the server asks the user to sign in."""
         return SignIn(
             user_id=user_id,
             server=server_key(target.server),
@@ -58,7 +60,7 @@ class SignInsOfUsers:
 
 
 async def with_sign_ins(sign_ins: SignInsOfUsers, user_id: UserId, targets: Iterable[McpTarget]) -> list[McpTarget]:
-    """Each with when the user signed in there. Raises `StoreUnavailableError`."""
+    """The targets, each with the time its user signed in. Raises `StoreUnavailableError`."""
     known = await sign_ins.of(user_id)
     found = [(target, known.get(server_key(target.server))) for target in targets]
     return [
@@ -68,7 +70,7 @@ async def with_sign_ins(sign_ins: SignInsOfUsers, user_id: UserId, targets: Iter
 
 
 def bound_to(sign_in: SignIn) -> str:
-    """What the sealed text holds for alone."""
+    """The context a sign-in's sealed tokens are bound to: they open nowhere else."""
     return f"{sign_in.user_id}\nmcp sign-in\n{sign_in.server}\n{sign_in.binding}"
 
 

@@ -1,4 +1,4 @@
-"""The tokens by which connections to MCP servers speak for their users, renewed when they are over."""
+"""Access tokens by which connections to MCP servers act for their users, renewed when they expire."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from backend_api.mcp.domain.sign_in import (
 )
 
 EARLY = timedelta(seconds=30)
-"""A token is renewed before it is over, as a call takes its time."""
+"""A token is renewed this long before it expires, since a call takes time."""
 CLAIM_S = 30.0
-"""So long nobody else renews what one process has begun to renew: many servers take a refresh token once, and end all
-they gave where one comes twice."""
+"""How long one process holds the exclusive right to renew, in seconds: many servers accept a refresh token once, and
+revoke all tokens if one is presented twice."""
 FRESH_S = 10.0
 WAIT_S = 15.0
 LOOK_EVERY_S = 0.1
@@ -39,8 +39,8 @@ NOT_RENEWED = "You are signed in there, but the token could not be renewed."
 
 
 class UserTokens:
-    """Hands out `AccessTokens`. What it has begun to renew is ended before it is closed: a renewal that is cut loses
-    what the server gave, and the user would have to sign in again."""
+    """Hands out `AccessTokens`. Renewals under way are finished before it closes: one that is cut loses the new tokens,
+    and the user would have to sign in again."""
 
     def __init__(
         self,
@@ -54,19 +54,19 @@ class UserTokens:
         self._renewing = set[asyncio.Task[None]]()
 
     def of(self, target: McpTarget, user_id: str) -> AccessTokens:
-        """Those of a connection of this user."""
+        """The access tokens for a connection of this user."""
         if not user_id or not may_sign_in(target.server):
             return NoAccessTokens()
         return _Tokens(self, target, UserId(user_id))
 
     async def finished(self, renewing: asyncio.Task[None]) -> None:
-        """Wait for it; it goes on where nobody waits any more."""
+        """Waits for a renewal, which continues even if nobody waits any more."""
         self._renewing.add(renewing)
         renewing.add_done_callback(self._renewing.discard)
         await asyncio.shield(renewing)
 
     async def close(self) -> None:
-        """Once nothing connects any more."""
+        """Closes it; to be called once nothing connects any more."""
         if self._renewing:
             await asyncio.wait([*self._renewing], timeout=CLOSE_S)
         for renewing in self._renewing:
@@ -84,12 +84,12 @@ class _Tokens:
         self._sign_in: SignIn | None = None
         self._grant: Grant | None = None
         self._renewed_at = -FRESH_S
-        """When this connection was last given one, by the clock of the loop."""
+        """The time of the last renewal on this connection, by the event loop's clock."""
         self._fault = NOT_RENEWED
 
     async def current(self) -> str | None:
         async with self._lock:
-            # Each time: who signs out is spoken for no longer, though a run is under way.
+            # Read each time: after a sign-out the token is not used any more, even during a run.
             await self._read()
             is_over = self._grant is not None and self._is_expired(self._grant) and not self._is_fresh()
             if self._grant is not None and self._grant.refresh_token and is_over:
@@ -134,11 +134,11 @@ class _Tokens:
         return grant.expires_at is not None and grant.expires_at - EARLY <= self._users.clock()
 
     def _is_fresh(self) -> bool:
-        """It was given just now: another one would be no better."""
+        """Whether the token was renewed just now, so that another one would be no better."""
         return asyncio.get_running_loop().time() - self._renewed_at < FRESH_S
 
     def _is_unreadable(self) -> bool:
-        """It may be read again with another SECRETS_KEY, so it stays."""
+        """Whether tokens are stored but can't be decrypted. Another SECRETS_KEY may open them, so they are kept."""
         known = self._sign_in
         return known is not None and known.sealed is not None and known.binding == binding_of(self._target)
 
@@ -149,7 +149,7 @@ class _Tokens:
             self._grant = sign_ins.grant(self._sign_in, self._target)
 
     async def _forget(self) -> None:
-        """The server asks the user to sign in, which is kept for whoever looks."""
+        """Records that the server asks the user to sign in."""
         known, self._grant = self._sign_in, None
         if known is not None and known.sealed is None and known.binding == binding_of(self._target):
             return
@@ -160,7 +160,7 @@ class _Tokens:
             await self._read()
 
     async def _renew(self, grant: Grant) -> None:
-        """One of all processes does it, and the others wait for what comes of that."""
+        """Renews the token in one process only; the others wait for its result."""
         held = self._sign_in
         assert held is not None
         until = asyncio.get_running_loop().time() + WAIT_S
@@ -181,7 +181,7 @@ class _Tokens:
             self._sign_in = held
             await self._forget()
         except RenewalFailedError as error:
-            # What there is may hold still; the next one that needs it tries again.
+            # The old token may still be valid; the next caller that needs it tries again.
             self._fault = f"{NOT_RENEWED} {error}"
             await sign_ins.store.replace(held, held)
         else:

@@ -26,15 +26,15 @@ from backend_api.mcp.domain.entity import MAX_VARIABLES, NAME, McpServer, McpTar
 MAX_FILE_BYTES = 256 * 1024
 MAX_SERVERS = 20
 MAX_VALUES = 20
-"""Of variables, and of headers: each is looked for in all that comes from the server, in several forms."""
+"""The most variables, and the most headers: each value is searched for, in several forms, in all the server sends."""
 MAX_VALUES_CHARACTERS = 16_384
-"""Of both together."""
+"""The limit for the values of variables and headers together."""
 MAX_COMMAND_CHARACTERS = 65_536
-"""Of a command with its arguments."""
+"""The limit for a command with its arguments."""
 
 
 def _match(pattern: str, otherwise: str) -> AfterValidator:
-    """What is refused is told in words: of a pattern alone hardly anybody reads what is wrong."""
+    """A validator that reports a mismatch in words, since few people can read a pattern."""
     wanted = re.compile(pattern)
 
     def checked(text: str) -> str:
@@ -82,7 +82,7 @@ _TYPES: Mapping[str, Transport] = {
 
 
 class ClientConfig(BaseModel):
-    """What we are where users of a server sign in, if that registers no clients by itself."""
+    """The client we are registered as at an authorization server that does not register clients by itself."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -139,7 +139,7 @@ class ServerConfig(BaseModel):
 
     @property
     def transport(self) -> Transport:
-        """What its type says; without one, an address that ends with /sse is one of the older protocol."""
+        """The transport named by `type`; without a type, an address that ends with /sse uses the older protocol."""
         if self.type is not None:
             return _TYPES[self.type]
         if self.command:
@@ -148,7 +148,7 @@ class ServerConfig(BaseModel):
         return "sse" if path.endswith("/sse") else "http"
 
     def server(self, name: str, source: Source) -> McpServer:
-        """Raises `ValueError` for the name, and for too many variables."""
+        """The server of this entry. Raises `ValueError` for the name, and for too many variables."""
         if not NAME.fullmatch(name):
             raise ValueError(
                 f"{name[:100]!r} is no name of a server: 1 to 32 letters, digits, - and single _, with none of the "
@@ -188,12 +188,12 @@ def own_server(name: str, said: Mapping[str, Any]) -> McpServer:
 
 
 class McpFileError(ValueError):
-    """The message names the file, the server and what is wrong."""
+    """The file can't be used; the message names the file, the server and the fault."""
 
 
 def read_mcp_file(path: Path, environment: Mapping[str, str]) -> list[McpTarget]:
-    """The servers of a deployment that are enabled, in their order. Variables are those of the environment, and no
-    others than those that are named. Raises `McpFileError`."""
+    """The enabled servers of a deployment, in order. Their variables are taken from the environment, and only those
+    they name. Raises `McpFileError`."""
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -215,19 +215,19 @@ def read_mcp_file(path: Path, environment: Mapping[str, str]) -> list[McpTarget]
 
 
 def _check_url(target: McpTarget) -> None:
-    """With its variables put in. Raises `HttpAddressError`."""
+    """Checks the address with its variables filled in. Raises `HttpAddressError`."""
     if not target.server.url:
         return
     url = target.filled.url
     check_http_address(url)
     try:
-        _ = httpx.URL(url).host  # only then are names beyond ASCII looked at
+        _ = httpx.URL(url).host  # checks host names beyond ASCII
     except (ValueError, httpx.InvalidURL) as error:
         raise HttpAddressError("its host is no name and no address", "host") from error
 
 
 def missing_variables(server: McpServer, values: Mapping[str, str]) -> Sequence[str]:
-    """Those that it can't do without."""
+    """The variables without a default that have no value."""
     return [name for name, is_optional in server.variables().items() if not is_optional and name not in values]
 
 

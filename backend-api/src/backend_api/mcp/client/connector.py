@@ -23,7 +23,7 @@ TokensOf = Callable[[McpTarget, str], AccessTokens]
 
 
 def no_tokens(target: McpTarget, user_id: str) -> AccessTokens:
-    """Nobody signs in anywhere."""
+    """The tokens of a deployment where users sign in at no server."""
     del target, user_id
     return NoAccessTokens()
 
@@ -34,7 +34,7 @@ class McpConnections:
     def __init__(
         self, networks: Networks, programs: McpPrograms | None = None, tokens_of: TokensOf = no_tokens
     ) -> None:
-        """Without `programs` no server is started."""
+        """Without `programs`, servers that are programs are not started."""
         self._networks = networks
         self._programs = programs
         self._tokens_of = tokens_of
@@ -56,7 +56,8 @@ class McpConnections:
 
 
 def _load() -> ModuleType:
-    """Takes a second: in a thread, so that nobody waits for it, and only where there is a server."""
+    """Imports the protocol's package, which takes a second: so it is done in a thread, and only if there is a
+    server."""
     from backend_api.mcp.client import opening
 
     return opening

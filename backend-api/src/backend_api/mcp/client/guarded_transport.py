@@ -1,5 +1,5 @@
-"""What the protocol's package connects by: only to addresses that are allowed, and for no more than so much of each
-answer and of all of them."""
+"""The HTTP transport under the protocol's package: only allowed addresses, and a bounded size for each answer and for
+all of them."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ NOT_ALLOWED = (
 
 NO_SERVER = "No server can be reached there."
 REFUSAL_S = 5.0
-"""Until an answer that is an error has said what it has to say."""
+"""Timeout, in seconds, for reading the body of an error response."""
 _KEPT_HEADERS = frozenset({"content-type", "www-authenticate", "retry-after"})
 
 
 @dataclass(frozen=True, slots=True)
 class ScopeRefusal:
-    """The user is signed in, but not with these `scopes`. `may_help`: signing in again asks for them."""
+    """The user is signed in, but without these `scopes`. `may_help`: signing in again requests them."""
 
     scopes: str
     may_help: bool
@@ -44,12 +44,12 @@ class ScopeRefusal:
 
 @dataclass(slots=True)
 class SentCall:
-    """What became of a call's request on its way to the server."""
+    """The state of a call's request on its way to the server."""
 
     was_sent: bool = False
-    """Whether all of the request was written: before that the server can't have acted on it."""
+    """Whether the whole request was written; before that the server can't have acted on it."""
     status: int | None = None
-    """Of the server's answer to it, where that was an error."""
+    """The status of the server's response, if it was an error."""
     loss: SessionLoss | None = None
     """Whether the server refused it because it knows nothing of the session (any more)."""
 
@@ -60,7 +60,7 @@ class SentCall:
 
 @dataclass(slots=True)
 class SignInRefusal:
-    """What is missing of the user's sign-in, as far as a request was refused for it."""
+    """The sign-in or the scopes that a request was refused for."""
 
     needs_sign_in: bool = False
     scope: ScopeRefusal | None = None
@@ -76,34 +76,34 @@ _sent_call: ContextVar[SentCall | None] = ContextVar("sent_call", default=None)
 
 @dataclass(slots=True)
 class Refusals:
-    """Why a server can't be used, as far as its answers said so."""
+    """The reasons a server can't be used, as far as its responses gave any."""
 
     status: int | None = None
-    """The last one that was an error."""
+    """The last error status."""
     said: str = ""
     cause: McpCause = "other"
-    """Of what was said."""
+    """The cause for the reason in `said`."""
     asks_to_sign_in: bool = False
     """Whether that status came with a challenge (RFC 6750)."""
     own: SignInRefusal = field(default_factory=SignInRefusal)
-    """Of the connection's own requests, such as those that open it."""
+    """Refusals of the connection's own requests, such as those that open it."""
     on_broken: Callable[[], None] = lambda: None
     """Called once nothing more can be sent over the connection, though it may still be open."""
 
     def refuse(self, said: str, cause: McpCause) -> None:
-        """Why it can't be used, for people."""
+        """Records why the server can't be used, in words for people."""
         self.said, self.cause = said, cause
 
     @property
     def sign_in(self) -> SignInRefusal:
-        """Of the call that this is asked within, or of the connection."""
+        """The refusals of the current call, or of the connection outside any call."""
         of_call = _of_call.get()
         return self.own if of_call is None else of_call
 
     @contextmanager
     def of_call(self) -> Generator[tuple[SignInRefusal, SentCall]]:
-        """Of what is asked within: calls of one connection are made at the same time, and what is refused to one is
-        no other's."""
+        """Collects the refusals of one call: calls share a connection at the same time, and a refusal of one concerns
+        no other."""
         refusal, sent = SignInRefusal(), SentCall()
         before, sent_before = _of_call.set(refusal), _sent_call.set(sent)
         try:
@@ -114,8 +114,8 @@ class Refusals:
 
 
 class GuardedTransport(httpx2.AsyncBaseTransport):
-    """Of one connection to one server; `inner` is shared, and stays open. `has_stream`: answers come over one stream
-    that was opened first (the older protocol), so a request that is refused is never answered there."""
+    """The transport of one connection to one server; `inner` is shared and stays open. `has_stream`: responses come
+    over one stream opened first (the older protocol), so a refused request is never answered there."""
 
     def __init__(
         self,
@@ -153,7 +153,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
             with lookups_of(self._owner):
                 answer = await self._inner.handle_async_request(asked)
         if sent is not None:
-            # Whatever answered has read it, also where nothing told that it was written.
+            # A server that answered has read the request, even if the pool reported no write.
             sent.was_sent, sent.status = True, answer.status_code if answer.status_code >= 400 else None
         if answer.status_code >= 400:
             self._refusals.status = answer.status_code
@@ -169,13 +169,13 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         is_stream = kind == "text/event-stream"
         headers = answer.headers.copy()
         if is_stream:
-            # It is read as UTF-8, whatever else it says: so it was counted.
+            # Read as UTF-8, whatever charset it declares, since that is how it was counted.
             headers["content-type"] = kind
         body = self._pieces(answer, request, is_stream=is_stream)
         return httpx2.Response(answer.status_code, headers=headers.raw, stream=_Body(answer, body))
 
     async def _refused(self, answer: httpx.Response, request: httpx2.Request, sent: SentCall | None) -> httpx2.Response:
-        """An answer that is an error, with what it says of the session."""
+        """An error response, with the session loss it reports."""
         body = b""
         try:
             async with asyncio.timeout(REFUSAL_S):
@@ -195,7 +195,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
     async def _pieces(
         self, answer: httpx.Response, request: httpx2.Request, *, is_stream: bool
     ) -> AsyncGenerator[bytes]:
-        """Of a stream of events as they come, of another answer all at once: only then it is known what it is."""
+        """The body: piece by piece for a stream of events, otherwise in one piece once all of it was counted."""
         assert isinstance(answer.stream, httpx.AsyncByteStream)
         counted = CountedAnswer(self._traffic, is_stream=is_stream)
         with self._faults(request):
@@ -231,7 +231,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
 
 
 def _tracing(sent: SentCall | None) -> dict[str, Any]:
-    """Has the pool say when all of a call's request was written (httpcore's extension `trace`)."""
+    """Makes the pool report when the whole request of a call was written (httpcore's extension `trace`)."""
     if sent is None:
         return {}
 

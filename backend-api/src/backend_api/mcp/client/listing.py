@@ -1,4 +1,4 @@
-"""What a server lists, made into tools a model can be told of: whatever it says of them is somebody else's word."""
+"""Turns a server's list of tools into tools a model can be given; everything in it is untrusted."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from backend_api.mcp.domain.entity import MAX_TOOLS, Listing, McpServer, McpTool
 
 MAX_DESCRIPTION_CHARACTERS = 4_000
 _MAX_READ_CHARACTERS = 4 * MAX_DESCRIPTION_CHARACTERS
-"""Of a description, before secrets are hidden in it and it is cut."""
+"""Characters of a description that are read, before secrets are masked in it and it is cut."""
 MAX_LISTING_BYTES = 200_000
 MAX_NAME_CHARACTERS = 200
 _MAX_NAMED = 5
 
 
 class ListedTool(NamedTuple):
-    """As it came."""
+    """A tool as the server sent it."""
 
     name: str
     description: str
@@ -31,13 +31,13 @@ class ListedTool(NamedTuple):
 
 
 def listing_of(server: McpServer, listed: Iterable[ListedTool], mask: Mask) -> Listing:
-    """Those of its tools that are wanted and that every provider takes, each name once."""
+    """The server's tools that are wanted and that every provider accepts, each name once."""
     tools: dict[str, McpTool] = {}
     left_out: list[str] = []
     reader = SchemaReader()
     size = 0
     for one in listed:
-        # Before anything is done with it: it may be long.
+        # Cut first, as it may be long.
         name = one.name[: MAX_NAME_CHARACTERS + 1]
         if server.tools is not None and not is_named(name, server.tools):
             continue
@@ -64,7 +64,7 @@ def _tool(server: McpServer, listed: ListedTool, mask: Mask, reader: SchemaReade
     if not name or len(name) > MAX_NAME_CHARACTERS:
         raise UnusableError("it has no usable name")
     reader.count(len(listed.description[:_MAX_READ_CHARACTERS]))
-    # First, as it may be refused before anything is done with the rest.
+    # First, since a refusal saves the work on the rest.
     parameters = cast("dict[str, Any]", _clean(reader.parameters(listed.schema), mask))
     return McpTool(
         name=name,
@@ -75,7 +75,8 @@ def _tool(server: McpServer, listed: ListedTool, mask: Mask, reader: SchemaReade
 
 
 def _described(text: str, mask: Mask) -> str:
-    """Of a long one its beginning alone is read, and the end of that not told: half of a secret may stand there."""
+    """The masked description. If it is long only its beginning is read, and the end of that is dropped, where half a
+    secret may stand."""
     looked_at = text[:_MAX_READ_CHARACTERS]
     known = UNSEEN.sub("", mask.known(looked_at)).strip()
     if looked_at == text:

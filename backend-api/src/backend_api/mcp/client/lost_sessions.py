@@ -1,7 +1,7 @@
-"""How servers say that they know nothing of a session (any more): after a restart, or once it was idle for long.
+"""Recognises the answers by which servers say that a session is unknown: after a restart, or when it was idle for long.
 
-Servers also hand on what others behind them say, after they did something: a page that is not there, a checkout that
-expired. Only what can't be that is a session that was forgotten before anything was done.
+Servers also pass on errors of other services after they did something: a missing page, an expired checkout. Only an
+answer that can't be one of those counts as a session that was forgotten before anything was done.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any, Literal, cast
 
 SESSION_HEADER = "mcp-session-id"
 SessionLoss = Literal["forgotten", "doubtful"]
-"""`forgotten`: the request was refused before anything was done. `doubtful`: the session may be lost, and what was
-asked may have happened."""
+"""`forgotten`: the request was refused before anything was done. `doubtful`: the session may be lost, and the request
+may have taken effect."""
 _FORGOTTEN = re.compile(
     r"(?:(?:bad request|not found|error)\s*[:.-]\s*)?(?:"
     r"no (?:valid |such |active )(?:mcp )?session|no session (?:id|found)\b|no transport found for session"
@@ -26,21 +26,21 @@ _FORGOTTEN = re.compile(
     r")|.*\bmcp-session-id\b",
     re.IGNORECASE,
 )
-"""What the first line of an answer begins with, as in the SDKs of Python, TypeScript, Kotlin, Java, C# and Go."""
+"""The beginning of the first line of such an answer, in the SDKs for Python, TypeScript, Kotlin, Java, C# and Go."""
 _EXPIRED = re.compile(r"(?:(?:the |mcp )?session|not found: session) (?:has |is )?(?:expired|closed)\b", re.IGNORECASE)
-"""With the protocol's own status alone: elsewhere it is said of any session."""
+"""Counted only with the protocol's own status, since other services say this of sessions of any kind."""
 METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 _NONE = object()
-"""What a body is that is no JSON."""
+"""Stands for a body that is not JSON."""
 _MAX_LOOKED_AT = 4_000
 
 
 def session_loss(status: int, body: bytes) -> SessionLoss | None:
-    """Whether a request within a session was refused for that session.
+    """Whether a request within a session was refused because the session is unknown.
 
-    The protocol has the status 404 for it. With that and without JSON it is what stands before the server that
-    answers, or the server before it did anything; several servers say 400, and in words what is wrong.
+    The protocol prescribes status 404. A 404 without JSON comes from a proxy, or from the server before it did
+    anything; several servers answer 400 and say in words what is wrong.
     """
     if status not in (400, 404, 410):
         return None
@@ -64,7 +64,7 @@ def _json(body: bytes) -> object:
 
 
 def _error(value: object) -> dict[str, Any]:
-    """Of JSON-RPC, or what else stands for it."""
+    """The error object of JSON-RPC, or whatever stands in its place."""
     fields = cast("dict[str, Any]", value) if isinstance(value, dict) else {"message": value}
     inner: Any = fields.get("error")
     return cast("dict[str, Any]", inner) if isinstance(inner, dict) else fields

@@ -1,4 +1,4 @@
-"""How servers of one origin are connected to: those of the deployment may be private, those of users may not."""
+"""Networks for connecting to servers: those of the deployment may have private addresses, those of users may not."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from backend_api.mcp.domain.entity import Source
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Network:
-    """Of one origin."""
+    """The network for servers of one source."""
 
     transport: httpx.AsyncBaseTransport
     rules: FetchRules
@@ -20,11 +20,11 @@ class Network:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Networks:
-    """Of both."""
+    """The networks for both sources."""
 
     shared: Network
     own: Network
 
     def of(self, source: Source) -> Network:
-        """Of servers of this origin."""
+        """The network for servers of this source."""
         return self.shared if source == "deployment" else self.own

@@ -1,4 +1,5 @@
-"""What a connection is made of. It imports the protocol's package, and is imported when the first server is asked."""
+"""The parts of a connection. This module imports the protocol's package, so it is loaded when the first server is
+used."""
 
 from __future__ import annotations
 
@@ -27,8 +28,8 @@ SEND_S = 30.0
 async def http_streams(
     server: McpServer, network: Network, refusals: Refusals, owner: str, user: UserAuth
 ) -> AsyncGenerator[TransportStreams]:
-    """Those of a server with an address. Nothing of the environment is used. `owner` is whose look-ups of
-    names its are, and `user` says who that is."""
+    """The streams of a server with an address. Nothing of the environment is used. DNS look-ups count for `owner`;
+    `user` authorises the requests."""
 
     def client(
         headers: dict[str, str] | None = None, timeout: httpx2.Timeout | None = None, auth: httpx2.Auth | None = None

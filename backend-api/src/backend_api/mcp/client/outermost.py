@@ -1,5 +1,5 @@
-"""The outermost object of a tool's schema, which providers take only as one object: of what it points to, and of the
-parts and alternatives that it is composed of, one with all their properties."""
+"""Reduces a tool's schema to one outermost object, as providers require: references, parts and alternatives are merged
+into an object with all their properties."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from typing import Any, NamedTuple, cast
 from urllib.parse import unquote
 
 MAX_PARTS = 100
-"""So many of a schema are looked at; the others have nothing."""
+"""The most parts of a schema that are read; further ones count as empty."""
 MAX_POINTER_CHARACTERS = 1_000
 NO_SCHEMA = "its schema is none"
 _MAY_BE_NULL = ("required", "properties", "description", "enum", "additionalProperties", "type")
-"""What some programs write as null where they mean nothing."""
+"""Keywords that some programs write as null when they mean nothing."""
 
 
 class UnusableError(Exception):
-    """Why a tool is left out."""
+    """The reason a tool is left out."""
 
 
 class Arguments(NamedTuple):
-    """Of what is no alternative, `required` is what each call has to have."""
+    """The arguments of a tool; `required` are those each call must have, whichever alternative it uses."""
 
     properties: dict[str, Any]
     required: list[str]
 
 
 def outermost(whole: dict[str, Any]) -> Arguments:
-    """Raises `UnusableError` for what is no object."""
+    """The arguments of a schema. Raises `UnusableError` if it is not an object."""
     found = _Composer(whole).arguments(whole)
     if found is None:
         raise UnusableError("its arguments are no object")
@@ -36,14 +36,14 @@ def outermost(whole: dict[str, Any]) -> Arguments:
 
 
 def drop_nulls(schema: dict[str, Any]) -> None:
-    """They count as missing."""
+    """Removes keywords that are null: they count as missing."""
     for word in _MAY_BE_NULL:
         if word in schema and schema[word] is None:
             del schema[word]
 
 
 def found_at(reference: str, whole: dict[str, Any]) -> Any:
-    """What a pointer (RFC 6901) within the schema leads to, None where it leads nowhere."""
+    """The value a pointer (RFC 6901) within the schema refers to, or None."""
     if not (reference == "#" or reference.startswith("#/")):
         return None
     found: Any = whole
@@ -59,7 +59,7 @@ def found_at(reference: str, whole: dict[str, Any]) -> Any:
 
 
 def are_texts(value: Any) -> bool:
-    """Each there once."""
+    """Whether the value is a list of distinct strings."""
     texts = cast("list[Any]", value)
     return isinstance(value, list) and all(isinstance(one, str) for one in texts) and len(set(texts)) == len(texts)
 
@@ -70,7 +70,7 @@ class _Composer:
         self._parts = 0
 
     def arguments(self, schema: Any) -> Arguments | None:
-        """None of what is no object."""
+        """The arguments of a schema, or None if it is not an object."""
         self._parts += 1
         if self._parts > MAX_PARTS or schema is True:
             return Arguments({}, [])
@@ -117,7 +117,7 @@ def _listed(schema: dict[str, Any], word: str) -> list[Any]:
 
 
 def _both(one: Arguments, other: Arguments) -> Arguments:
-    """Of a property that both have the first word counts."""
+    """Merges two sets of arguments; the first one's schema is used for a property that both have."""
     return Arguments({**other.properties, **one.properties}, _each_once([*one.required, *other.required]))
 
 

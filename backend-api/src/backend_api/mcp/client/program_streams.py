@@ -30,7 +30,7 @@ MAX_REASON_CHARACTERS = 2_000
 async def program_streams(
     server: McpServer, programs: McpPrograms, place: Place, refusals: Refusals
 ) -> AsyncGenerator[TransportStreams]:
-    """The program runs until the end of the block. Why it does not is left in `refusals`. Raises
+    """Runs the program until the end of the block, and leaves the reason in `refusals` if it ends. Raises
     `SandboxUnavailableError`."""
     start = wire.McpProgramStart(command=server.command, args=[*server.args], env={**server.env})
     read_writer, read_stream = anyio.create_memory_object_stream[SessionMessage | Exception](0)
@@ -58,7 +58,7 @@ async def program_streams(
 async def _read(
     socket: BoundedConnection, read_writer: MemoryObjectSendStream[SessionMessage | Exception], refusals: Refusals
 ) -> None:
-    """Until there is nothing more to be read, which ends the connection: an error, so that all else of it ends."""
+    """Reads messages until the connection ends, and then raises an error so that the other tasks end too."""
     traffic, told = Traffic(), ""
     try:
         while True:
@@ -79,7 +79,7 @@ async def _read(
 
 
 def _message(content: bytes) -> SessionMessage | None:
-    """None for a line that is none: programs greet, and warn, where they should not."""
+    """The message in a line, or None if it is not one: some programs print greetings and warnings there."""
     try:
         return SessionMessage(jsonrpc_message_adapter.validate_json(content, by_name=False))
     except ValueError:
@@ -100,7 +100,7 @@ async def _write(socket: BoundedConnection, write_reader: MemoryObjectReceiveStr
             async with asyncio.timeout(SEND_S):
                 await socket.send(text)
         except TimeoutError:
-            # It takes nothing any more: whoever waits for answers is told that it is over.
+            # The program reads no more: ending the connection ends the calls that wait for answers.
             socket.transport.abort()
         except ConnectionClosed:
             return

@@ -1,4 +1,4 @@
-"""What a server tells of a call's progress, shown as the call's live output."""
+"""Progress that a server reports for a call, shown as the call's live output."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from backend_api.kit.masking import Mask
 from backend_api.kit.unseen import UNSEEN
 
 MAX_LINES = 300
-"""Of one call: what comes after them is not shown."""
+"""The most lines for one call; later ones are not shown."""
 MAX_CHARACTERS = 300
-"""Of what a server says in one."""
+"""The most characters of one progress message."""
 
 
 class ProgressLines:
-    """The package's `ProgressFnT`: a line for each time, such as `3/5 Indexing`."""
+    """The package's `ProgressFnT`: one line for each report, such as `3/5 Indexing`."""
 
     def __init__(self, show: Callable[[str], Awaitable[None]], mask: Mask) -> None:
         self._show = show
@@ -32,5 +32,5 @@ class ProgressLines:
         await self._show(f"{count} {text}".strip() + "\n")
 
     def end(self) -> None:
-        """The call has its result: what still comes is not shown."""
+        """Ends the output: the call has its result, and later reports are not shown."""
         self._left = 0

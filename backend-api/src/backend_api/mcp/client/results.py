@@ -1,4 +1,4 @@
-"""What a call of a server's tool gave, as a model and a person are told of it."""
+"""Converts the result of a tool call for the model and for people."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ _TEXT_TYPE = re.compile(
     r"text/|application/(json|csv|xml|x-?ndjson|(x-)?yaml|javascript)\b|[^;]*\+(json|xml)\b", re.IGNORECASE
 )
 _Picture = tuple[str, bytes]
-"""Its media type, and what it is."""
+"""The media type of a picture, and its bytes."""
 
 
 def to_done(result: CallToolResult, mask: Mask) -> Done:
-    """Texts in their order; the first picture beside them."""
+    """The texts in their order, with the first picture beside them."""
     blocks = [(block, _picture(block)) for block in result.content]
     picture = next((found for _, found in blocks if found is not None), None)
     texts = [_block_text(block, found) for block, found in blocks]
@@ -64,7 +64,7 @@ def to_done(result: CallToolResult, mask: Mask) -> Done:
 
 
 def _told_hidden(count: int, is_one_shown: bool) -> str:
-    """Of so many pictures."""
+    """The note on how many pictures are not shown."""
     if count <= is_one_shown:
         return ""
     if count == 1:
@@ -94,7 +94,7 @@ def _block_text(block: ContentBlock, picture: _Picture | None) -> str:
 
 
 def _picture(block: ContentBlock) -> _Picture | None:
-    """Of what kind it is, its bytes say."""
+    """The picture in a block, if any; its bytes tell its type."""
     match block:
         case ImageContent(data=data):
             content = _decoded(data)
@@ -116,7 +116,8 @@ def _text(blob: str) -> str | None:
 
 
 def _decoded(data: str) -> bytes | None:
-    """Of base64 in any of its forms: in lines, as an address, with the signs of addresses, without its end."""
+    """Decodes base64 in any of its forms: with line breaks, as a data URL, in the URL-safe alphabet, without
+    padding."""
     written = "".join(_ADDRESS.sub("", data, count=1).split()).rstrip("=").translate(_OF_ADDRESSES)
     try:
         return b64decode(written + "=" * (-len(written) % 4), validate=True)

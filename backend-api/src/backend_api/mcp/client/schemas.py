@@ -1,4 +1,5 @@
-"""Schemas of arguments as every provider takes them. What a provider refuses ends a run, so it is refused here."""
+"""Schemas of arguments in the form every provider accepts. A schema a provider refuses would end the run, so it is
+refused here."""
 
 from __future__ import annotations
 
@@ -21,17 +22,17 @@ from backend_api.mcp.client.outermost import (
 from service_kit.amounts import size_text
 
 MAX_LOOKED_AT_BYTES = 400_000
-"""Of all schemas and descriptions of a listing, those that are left out too: each value costs time, and nobody else has
-it meanwhile."""
+"""The limit for all schemas and descriptions of a listing, including those left out: each value costs time in which the
+process does nothing else."""
 MAX_PATTERN_CHARACTERS = 500
 MAX_PATTERNS_CHARACTERS = 10_000
-"""Of all schemas of a listing together, each counted once: some patterns take a millisecond a character."""
+"""The limit for all distinct patterns of a listing: some take a millisecond a character."""
 MAX_DEPTH = 20
 MAX_PROPERTY_CHARACTERS = 200
 _FLAGS_INSIDE = re.compile(r"(?<!\\)(?:\\\\)*\(\?[^:=!<]")
-"""Python has them, and the schemas' own language has not. With them even short patterns take long."""
+"""Inline flags, which Python has and JSON Schema has not. With them even short patterns can take long."""
 _KEPT = ("$defs", "definitions", "additionalProperties")
-"""Of the outermost object as they are: providers refuse alternatives there."""
+"""Keywords kept from the outermost object as they are; providers refuse alternatives there."""
 _TYPES = frozenset({"object", "array", "string", "number", "integer", "boolean", "null"})
 _BY_NAME = ("properties", "$defs", "definitions", "patternProperties", "dependentSchemas")
 _ONE_BELOW = (
@@ -50,34 +51,34 @@ _REFUSED = (
     *("$id", "$schema", "$anchor", "$vocabulary", "$dynamicRef", "$dynamicAnchor", "$recursiveRef"),
     *("$recursiveAnchor", "dependencies"),
 )
-"""They change what others mean, or are of drafts that providers don't know."""
+"""Keywords that change what others mean, or belong to drafts that providers don't know."""
 _UNREADABLE_BYTES = 16_000
-"""What one counts for whose size is not known."""
+"""The size counted for a schema whose size is unknown."""
 
 
 @dataclass(slots=True)
 class SchemaReader:
-    """Reads the schemas of one listing, within what that may cost."""
+    """Reads the schemas of one listing within a bounded cost."""
 
     _looked_at: int = 0
     _patterns: dict[str, bool] = field(default_factory=dict[str, bool])
-    """Those that were looked at, and whether they are any."""
+    """The patterns that were checked, and whether each is valid."""
     _targets: dict[str, Any] = field(default_factory=dict[str, Any])
-    """What the pointers of the schema that is read lead to, as far as they were followed."""
+    """The targets of the current schema's pointers, as far as they were followed."""
 
     def count(self, characters: int) -> None:
-        """What else of a tool is looked at. Raises `UnusableError`."""
+        """Adds to the characters read, for the other texts of a tool. Raises `UnusableError`."""
         if self._looked_at > MAX_LOOKED_AT_BYTES:
             raise UnusableError("there are too many")
         self._looked_at += characters
 
     def parameters(self, schema: Mapping[str, Any]) -> dict[str, Any]:
-        """What of it is told a provider. Raises `UnusableError`."""
+        """The schema as it is sent to providers. Raises `UnusableError`."""
         self.count(0)
         try:
             written = json.dumps(schema, allow_nan=False)
             size = len(written)
-            # Of our own, as it is changed.
+            # A copy, since it is changed below.
             whole = cast("dict[str, Any]", json.loads(written)) if size <= MAX_LOOKED_AT_BYTES else {}
         except (ValueError, RecursionError) as error:
             self._looked_at += _UNREADABLE_BYTES
@@ -129,8 +130,8 @@ class SchemaReader:
                 self._check(part, whole, depth + 1)
 
     def _resolves(self, reference: Any, whole: dict[str, Any]) -> bool:
-        """Only within itself, and by no more references than `MAX_DEPTH` to what is none: so none leads in a circle of
-        them alone."""
+        """Whether a reference leads, within the schema and in at most `MAX_DEPTH` steps, to something that is not a
+        reference: a cycle of references alone does not."""
         for _ in range(MAX_DEPTH):
             found = self._target(reference, whole)
             if not isinstance(found, dict):
@@ -142,7 +143,7 @@ class SchemaReader:
         return False
 
     def _target(self, reference: Any, whole: dict[str, Any]) -> Any:
-        """What a pointer leads to: each is followed once, however often it is there."""
+        """The target of a pointer; each pointer is followed once, however often it occurs."""
         if not isinstance(reference, str) or len(reference) > MAX_POINTER_CHARACTERS:
             return None
         if reference not in self._targets:
@@ -163,7 +164,8 @@ class SchemaReader:
 
 
 def _check_name(name: str) -> None:
-    """Which signs it may have, each provider's adapter knows, which gives it another name where it has to."""
+    """Checks a property's name. Which characters are allowed is up to each provider's adapter, which renames it where
+    needed."""
     if not name or len(name) > MAX_PROPERTY_CHARACTERS or not name.isprintable() or UNSEEN.search(name):
         raise UnusableError("an argument has no name, or one that is too long or has signs that nobody sees")
 

@@ -56,23 +56,23 @@ MAY_HAVE = " The call may have happened."
 BROKE_OFF = "The server's answer broke off, or is too large. The call may have happened."
 ODD = "The server answered with something that is no result of a tool."
 _BROKEN_OFF = ("Connection closed", "SSE stream ended", "SSE stream failed")
-"""How the package's own words for that begin: its number for it, -32000, servers use for whatever fails there."""
+"""The beginnings of the package's own messages for it: its code, -32000, is used by servers for any failure."""
 _STATUS_WORDS = ("Server returned an error response", "Not Found", "Session terminated")
-"""The package's own words for an answer that is an error of HTTP and says nothing."""
+"""The package's own messages for an HTTP error without a body."""
 MAX_SAID_SCOPES = 300
 T = TypeVar("T")
 Streams = AbstractAsyncContextManager[Any]
 
 
 class _Session(ClientSession):
-    """A result is read as it is: its schema is the server's own, and may be one that takes for ever to check."""
+    """Does not validate results: the schema is the server's own, and may take for ever to check."""
 
     async def validate_tool_result(self, name: str, result: CallToolResult) -> None:
-        """Nothing is checked."""
+        """Accepts any result."""
 
 
 class SessionConnection:
-    """`McpConnection`. All of it lives in one task, as the package wants it, and ends with that."""
+    """`McpConnection`. It lives in one task, as the package requires, and ends with that task."""
 
     def __init__(self, server: McpServer, mask: Mask, refusals: Refusals) -> None:
         self._server = server
@@ -92,7 +92,7 @@ class SessionConnection:
         return is_held and self._session is not None
 
     async def open(self, streams: Streams) -> None:
-        """Raises `McpServerError`. Cancelling closes it."""
+        """Opens the connection. Raises `McpServerError`. Cancelling closes it."""
         self._owner = asyncio.create_task(self._hold_session(streams), name="mcp")
         opened = asyncio.create_task(self._opened.wait())
         broken = asyncio.create_task(self._closing.wait())
@@ -120,7 +120,7 @@ class SessionConnection:
                 raise McpNotCalledError(str(error), error.cause) from error
             except (MCPError, ValidationError, RuntimeError) as error:
                 if sent.loss is not None:
-                    # A list is read: asking for it once more changes nothing.
+                    # Listing only reads, so it can be repeated.
                     raise self._forgotten(sent) from error
                 if str(error).startswith(_BROKEN_OFF[0]) and not self._refusals.said:
                     self._closing.set()
@@ -129,12 +129,12 @@ class SessionConnection:
         return listing_of(self._server, listed, self._mask)
 
     async def call(self, name: str, call: ToolCall) -> Done:
-        """Raises `McpNotCalledError` where it was not sent, or refused as one of a session that is not known."""
+        """Calls a tool. Raises `McpNotCalledError` if the call was not sent, or was refused for an unknown session."""
         if not self.is_open:
             raise self._not_called()
         with self._refusals.of_call() as (refusal, sent):
             if self._server.transport == "stdio":
-                # What a program has read of it is not known.
+                # How much of it a program has read is unknown.
                 sent.was_sent = True
             try:
                 return await self._call(name, call, refusal, sent)
@@ -168,7 +168,7 @@ class SessionConnection:
         return await asyncio.to_thread(to_done, result, self._mask)
 
     def _refused(self, reason: str, sent: SentCall) -> Done:
-        """Of a call that the server answered with an error."""
+        """The result of a call that the server answered with an error."""
         if sent.status is None or reason not in _STATUS_WORDS:
             done = refused(reason, self._mask)
             return replace(done, output=done.output + MAY_HAVE) if sent.loss is not None else done
@@ -204,7 +204,7 @@ class SessionConnection:
                 return
 
     async def _await_answer(self, asking: Awaitable[T]) -> T:
-        """Its answer, or `McpServerError` once the connection is over."""
+        """The answer, or `McpServerError` once the connection has ended."""
         if self._owner is None:
             raise self._fault(ENDED, "ended")
         answer: asyncio.Future[T] = asyncio.ensure_future(asking)
@@ -215,7 +215,7 @@ class SessionConnection:
             raise self._fault(ENDED, "ended")
         finally:
             if not answer.done():
-                # It tells the server that nobody waits any more.
+                # Cancelling notifies the server.
                 answer.cancel()
                 await asyncio.wait({answer}, timeout=CLOSE_S)
 
@@ -248,7 +248,7 @@ class SessionConnection:
         return McpNotCalledError(str(fault), fault.cause)
 
     def _fault(self, otherwise: str, cause: McpCause = "bad_answer") -> McpServerError:
-        """As far as its answers said so, or this."""
+        """The error that the server's responses point to, or else this one."""
         refusals = self._refusals
         if refusals.said:
             return McpServerError(self._mask.known(refusals.said), refusals.cause)
@@ -264,7 +264,7 @@ class SessionConnection:
 
 
 async def _negotiate(session: ClientSession) -> None:
-    """As nearly all servers speak it; those that know the later form alone say so."""
+    """Initialises the session in the widespread form of the protocol; servers that know only the later form say so."""
     try:
         await session.initialize()
     except MCPError as error:

@@ -1,4 +1,4 @@
-"""What a transport of the protocol's package is made of. Its name is private there: only this file knows it."""
+"""The type of a transport's streams. It is private in the protocol's package, and only this file names it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much one connection to a server may ask and be sent, however the server goes about it."""
+"""Limits on the traffic of one connection to a server, whatever the server does."""
 
 from __future__ import annotations
 
@@ -9,27 +9,28 @@ from dataclasses import dataclass
 from service_kit.bounded_json import has_at_most
 
 MAX_ANSWER_BYTES = 4 * 1024 * 1024
-"""Of one answer, or of one stream of events however long it is open."""
+"""The limit for one response, or for one stream of events however long it is open."""
 MAX_EVENT_LINES = 20_000
-"""Of a stream of events: small ones cost more than their bytes."""
+"""The limit of lines in a stream of events: small events cost more than their bytes."""
 MAX_VALUES = 100_000
-"""Of one answer or event: each is an object of a hundred bytes. How deep they lie, what reads them bounds: 200."""
+"""The limit of JSON values in one response or event: each becomes an object of a hundred bytes. The parser limits the
+depth to 200."""
 MAX_CONNECTION_BYTES = 256 * 1024 * 1024
 MAX_CONNECTION_LINES = 10 * MAX_EVENT_LINES
 MAX_REQUESTS = 5_000
-"""Of all of a connection: what a server says may make the protocol's package ask and answer."""
+"""The limit for a whole connection: a server's messages can make the protocol's package send requests."""
 MAX_STREAMS = 100
-"""Streams of events that are opened by GET, anew whenever a server ends one."""
+"""The limit of streams of events opened by GET; a new one is opened whenever the server ends one."""
 STREAMS_AT_ONCE = 5
 STREAM_EVERY_S = 1.0
-"""So many at once, and then one in each second, however soon a server wants the next."""
+"""Streams opened without delay; after them one a second, however soon the server ends each."""
 
 _EVENT_END = re.compile(rb"(?:\r\n|\r(?!\n)|\n){2}")
 _LONGEST_END = 4
 
 
 class TooMuchError(Exception):
-    """The message says of what, for people."""
+    """A limit was exceeded; the message says which, for people."""
 
 
 TOO_MUCH = f"It sends more than {MAX_ANSWER_BYTES // 1024 // 1024} MB, or too many events."
@@ -41,7 +42,7 @@ TOO_MANY_STREAMS = f"It ended its stream of events more than {MAX_STREAMS} times
 
 @dataclass(slots=True)
 class Traffic:
-    """Counts what one connection asks and is sent."""
+    """Counts the requests and responses of one connection."""
 
     size: int = 0
     lines: int = 0
@@ -50,7 +51,8 @@ class Traffic:
     _next_stream_at: float = 0.0
 
     async def ask(self, method: str) -> None:
-        """Before a request; waits where a server ends its streams too soon. Raises `TooMuchError`."""
+        """Counts a request before it is sent, and delays it if the server ends its streams too soon. Raises
+        `TooMuchError`."""
         self.requests += 1
         if self.requests > MAX_REQUESTS:
             raise TooMuchError(TOO_MANY_REQUESTS)
@@ -64,14 +66,14 @@ class Traffic:
         await asyncio.sleep(max(self._next_stream_at - now, 0.0))
 
     def take(self, size: int, lines: int) -> None:
-        """What came of any answer. Raises `TooMuchError`."""
+        """Counts a piece of any response. Raises `TooMuchError`."""
         self.size += size
         self.lines += lines
         if self.size > MAX_CONNECTION_BYTES or self.lines > MAX_CONNECTION_LINES:
             raise TooMuchError(TOO_MUCH_OF_ALL)
 
     def take_message(self, content: bytes) -> None:
-        """One that came by itself. Raises `TooMuchError`."""
+        """Counts a message that came on its own. Raises `TooMuchError`."""
         if len(content) > MAX_ANSWER_BYTES:
             raise TooMuchError(TOO_MUCH)
         self.take(len(content), 1)
@@ -79,7 +81,7 @@ class Traffic:
 
 
 class CountedAnswer:
-    """One answer as it comes: its bytes, and its values, of a stream of events those of each event."""
+    """Counts one response as it comes: its bytes, and the values of the response or of each event."""
 
     def __init__(self, traffic: Traffic, *, is_stream: bool) -> None:
         self._traffic = traffic
@@ -87,10 +89,10 @@ class CountedAnswer:
         self._size = 0
         self._lines = 0
         self._open = bytearray()
-        """What came of an event, or of an answer, whose end did not."""
+        """The bytes of an event or response that is not complete yet."""
 
     def take(self, piece: bytes) -> None:
-        """Before a piece is handed on, and with it the end of an event. Raises `TooMuchError`."""
+        """Counts a piece before it is passed on, and checks the events it completes. Raises `TooMuchError`."""
         lines = piece.count(b"\n") + piece.count(b"\r") if self._is_stream else 0
         self._size += len(piece)
         self._lines += lines
@@ -105,7 +107,8 @@ class CountedAnswer:
             begin = 0
 
     def end(self) -> bytes:
-        """What came since the last event ended, or of an answer all. Raises `TooMuchError`."""
+        """Checks and returns what is left: all of a plain response, or the unfinished end of a stream. Raises
+        `TooMuchError`."""
         rest = bytes(self._open)
         _check_values(rest)
         return rest

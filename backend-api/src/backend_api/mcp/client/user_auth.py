@@ -1,4 +1,4 @@
-"""What a connection says of its user: the token that was given where the user signed in."""
+"""Authorises a connection's requests with the token of the signed-in user."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from backend_api.mcp.domain.sign_in import AccessTokens, scopes_of
 
 
 class UserAuth(httpx2.Auth):
-    """Each request has the token that holds, and is sent once more with another one where it was refused. No token is
-    read in anything that comes from the server."""
+    """Adds the valid token to each request, and sends the request once more with a new token if it was refused. Tokens
+    are masked in everything the server sends."""
 
     def __init__(self, tokens: AccessTokens, mask: Mask, refusals: Refusals) -> None:
         self._tokens = tokens
@@ -23,7 +23,7 @@ class UserAuth(httpx2.Auth):
         self._refusals = refusals
 
     async def async_auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
-        """Raises `httpx2.ConnectError` where what is kept can't be read."""
+        """Sends a request with the token. Raises `httpx2.ConnectError` if the stored token can't be read."""
         try:
             token = await self._tokens.current()
             self._authorize(request, token)
@@ -48,8 +48,8 @@ class UserAuth(httpx2.Auth):
         await self._look_for_scopes(fresh, response)
 
     async def _look_for_scopes(self, token: str | None, response: httpx2.Response) -> None:
-        """Whether a token that holds is not enough (RFC 6750, 3.1). Nothing is sent again, as only the user can
-        give more."""
+        """Records whether a valid token lacks scopes (RFC 6750, 3.1). The request is not repeated, as only the user can
+        grant more."""
         if token is None or response.status_code != 403:
             return
         if extract_field_from_www_auth(response, "error") != "insufficient_scope":

@@ -1,4 +1,4 @@
-"""MCP servers as they are configured, and what is taken of the tools they list."""
+"""MCP servers as they are configured, and the tools taken from their lists."""
 
 from __future__ import annotations
 
@@ -34,31 +34,33 @@ McpCause = Literal[
     "unreadable",
     "other",
 ]
-"""Why a server can't be used, in short."""
+"""The kind of reason that a server can't be used for."""
 
 NAME = re.compile(r"(?=[a-zA-Z0-9_-]{1,32}\Z)[a-zA-Z0-9-]+(?:_[a-zA-Z0-9-]+)*")
-"""Of a server. With neither two `_` in a row nor one at an end, no two servers have tools of one name."""
+"""The pattern of a server's name. It has no two `_` in a row and none at an end, so no two servers have tools of one
+name."""
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]{0,99})(?::-([^}$]*(?:\$(?!\{)[^}$]*)*))?\}")
-"""`${NAME}`, or `${NAME:-what stands there without it}`. None is within another: so a text is gone through once."""
+"""`${NAME}`, or `${NAME:-default}`. They are never nested, so a text is scanned once."""
 MAX_VARIABLES = 50
-"""Of all texts of a server together: for each a value is put in, which may be long."""
+"""The limit for all texts of a server together: each variable is replaced by a value, which may be long."""
 MAX_TOOL_NAME_CHARACTERS = 64
 MAX_TOOLS = 60
-"""Of all servers of an agent together: some providers take 128 tools, of which an agent may have as many of its own."""
+"""The limit for all servers of an agent together: some providers accept 128 tools, and the agent's own need room
+too."""
 SHARE_OF_CONTEXT = 4
 """The definitions of the servers' tools fill at most this part of a model's context: a quarter."""
 CHARACTERS_OF_TOKEN = 3
-"""Of JSON and English, rather too few: so that no more than the share is filled."""
+"""An estimate for JSON and English on the low side, so that the share is never exceeded."""
 _SECRET_NAME = re.compile(r"key|token|secret|passw|pwd|auth|credential|cookie", re.IGNORECASE)
 _MARK_CHARACTERS = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class McpServer:
-    """A server as its `mcp.json` says: a `command` that runs in the sandbox of a session, or a `url` that is connected
-    to. Texts may have `${VAR}` in them, which `filled` puts in. `tools` are names and globs of those that are offered,
-    None for all. `client_id` is what we are where its users sign in, if that registers no clients by itself, and
-    `issuer`, if it is named, the only authorization server where we are that."""
+    """A server as configured in `mcp.json`: a `command` that runs in the sandbox of a session, or a `url` to connect
+    to. Texts may contain `${VAR}`, which `filled` replaces. `tools` are names and globs of the tools offered, None for
+    all. `client_id` is our OAuth client, for an authorization server that does not register clients by itself, and
+    `issuer`, if set, is the only authorization server it is used at."""
 
     name: str
     transport: Transport
@@ -76,8 +78,8 @@ class McpServer:
 
     @property
     def config(self) -> str:
-        """Names what it is, so that another server of its name is known for another one. Nothing of a secret is in
-        it: values of variables and headers don't count."""
+        """Identifies the configuration, so that another server of the same name is recognised. It reveals no secret:
+        values of variables and headers are left out."""
         tools = None if self.tools is None else sorted(self.tools)
         identity = [self.source, self.transport, self.command, [*self.args], self.url, tools]
         identity += [self.client_id] if self.client_id else []
@@ -85,7 +87,7 @@ class McpServer:
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
     def variables(self) -> Mapping[str, bool]:
-        """Names of those in its texts, and whether it can do without."""
+        """The names of the variables in its texts, and whether each is optional."""
         known: dict[str, bool] = {}
         for match in self._variables():
             known[match[1]] = match[2] is not None and known.get(match[1], True)
@@ -93,7 +95,7 @@ class McpServer:
 
     @property
     def has_too_many_variables(self) -> bool:
-        """More than are put in."""
+        """Whether it has more variables than are filled in."""
         return next(islice(self._variables(), MAX_VARIABLES, None), None) is not None
 
     def _variables(self) -> Iterator[re.Match[str]]:
@@ -104,7 +106,8 @@ class McpServer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class McpTarget:
-    """A server with what its variables stand for. `signed_in_at`: when its user signed in there, if that holds."""
+    """A server with the values of its variables. `signed_in_at`: when its user signed in there, if that sign-in is
+    valid."""
 
     server: McpServer
     values: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
@@ -116,12 +119,12 @@ class McpTarget:
 
     @property
     def is_program(self) -> bool:
-        """One that runs in the sandbox of a session."""
+        """Whether it runs in the sandbox of a session."""
         return self.server.transport == "stdio"
 
     @property
     def filled(self) -> McpServer:
-        """As it is started or connected to."""
+        """The server with its variables replaced, ready to be started or connected to."""
         server = self.server
         return replace(
             server,
@@ -135,7 +138,7 @@ class McpTarget:
         )
 
     def secrets(self) -> list[str]:
-        """What must not be read in anything that comes from it."""
+        """The secrets to be masked in everything the server sends."""
         filled = self.filled
         is_program = filled.transport == "stdio"
         named = [text for name, text in filled.env.items() if is_program or _SECRET_NAME.search(name)]
@@ -149,7 +152,7 @@ class McpTarget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class McpTool:
-    """A tool of a server, as agents are told of it. `name` is the server's own."""
+    """A tool of a server as agents get it. `name` is the server's own."""
 
     name: str
     public_name: str
@@ -158,26 +161,26 @@ class McpTool:
 
     @property
     def size(self) -> int:
-        """Characters of its definition, as models are sent it."""
+        """The characters of its definition as it is sent to models."""
         return len(self.public_name) + len(self.description) + len(json.dumps(self.parameters))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listing:
-    """What is taken of a server's list, and what was left out of it, in words."""
+    """The tools taken from a server's list, and those left out, in words."""
 
     tools: Sequence[McpTool] = ()
     left_out: Sequence[str] = ()
 
 
 def prefix_of(server: str) -> str:
-    """What the names of its tools begin with."""
+    """The prefix of the names of a server's tools."""
     return f"mcp__{server}__"
 
 
 def public_name(server: str, tool: str) -> str:
-    """The name of a server's tool among all. It follows from both alone; what does not fit is told apart by a mark that
-    is made of the whole name."""
+    """The name of a server's tool among all tools, derived from the two names alone. A name that does not fit is cut
+    and gets a hash of the whole name."""
     prefix = prefix_of(server)
     clean = re.sub(r"[^a-zA-Z0-9_-]", "_", tool)
     room = MAX_TOOL_NAME_CHARACTERS - len(prefix)
@@ -190,8 +193,8 @@ def public_name(server: str, tool: str) -> str:
 def within_bound(
     listings: Iterable[tuple[str, Listing]], characters: int | None = None
 ) -> Iterator[tuple[str, Listing]]:
-    """As many tools as an agent may have, the first ones, by the names of their servers; with `characters`, those whose
-    definitions together have no more of them. One that is too large takes no room from those behind it."""
+    """Limits the listings to the tools an agent may have, the first ones by server; with `characters`, also to
+    definitions of that total size. A tool that is too large takes no room from those after it."""
     room = MAX_TOOLS
     for name, listing in listings:
         kept: list[McpTool] = []
@@ -206,6 +209,5 @@ def within_bound(
 
 
 def room_in(context_window: int) -> int:
-    """How many characters the definitions of all servers' tools may have, of a model with a window of so many
-    tokens."""
+    """The room, in characters, for the definitions of all servers' tools in a context window of so many tokens."""
     return context_window // SHARE_OF_CONTEXT * CHARACTERS_OF_TOKEN

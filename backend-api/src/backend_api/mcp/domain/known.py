@@ -1,4 +1,5 @@
-"""What stands in the log of a session's MCP servers: the tools that are offered, whatever the servers say meanwhile."""
+"""The tool lists stored in the log of a session: the tools offered stay as listed there, whatever the servers
+change."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ MEDIA_TYPE = "application/json"
 
 
 def to_body(listing: Listing) -> bytes:
-    """To be read by `from_body`."""
+    """Serialises a listing; `from_body` reads it."""
     facts = [
         {
             "name": tool.name,
@@ -25,7 +26,7 @@ def to_body(listing: Listing) -> bytes:
 
 
 def from_body(content: bytes) -> Listing:
-    """Raises `ValueError` for what is none."""
+    """Reads a listing. Raises `ValueError` if the content is not one."""
     try:
         entries = cast("list[dict[str, Any]]", json.loads(content))
         tools = [

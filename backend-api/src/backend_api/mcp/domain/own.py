@@ -1,4 +1,4 @@
-"""MCP servers that users added: as they are kept, and what can go wrong."""
+"""MCP servers that users added: how they are stored, and the errors."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class McpServerNameTakenError(ConflictError):
 
 
 class McpProgramError(ConflictError):
-    """A program runs in the sandbox of a conversation, and is tried in none but one that is named."""
+    """A program runs in the sandbox of a conversation, so a trial has to name one."""
 
     code = "mcp_program"
 
@@ -43,7 +43,7 @@ class McpProgramError(ConflictError):
 
 
 class TooManyMcpServersError(ConflictError):
-    """The user has as many servers as one may have."""
+    """The user has reached the limit of servers."""
 
     code = "too_many_mcp_servers"
 
@@ -53,7 +53,7 @@ class TooManyMcpServersError(ConflictError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class McpTrial:
-    """What came of trying a server of this configuration."""
+    """The outcome of trying a server with this configuration."""
 
     config: str
     at: datetime
@@ -65,8 +65,8 @@ class McpTrial:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnMcpServer:
-    """A server as it is stored: values of variables and headers are `sealed`, and empty in `server`; None where there
-    are none."""
+    """A server as it is stored: the values of its variables and headers are `sealed` and empty in `server`; None if
+    there are no values."""
 
     server: McpServer
     sealed: Sealed | None = None
@@ -75,7 +75,7 @@ class OwnMcpServer:
 
 @dataclass(frozen=True, slots=True)
 class SecretValues:
-    """What is sealed of a server."""
+    """The sealed values of a server."""
 
     env: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
@@ -86,30 +86,31 @@ class OwnMcpServers(Protocol):
     """The servers of each user. All raise `StoreUnavailableError`."""
 
     async def of(self, user_id: UserId) -> Sequence[OwnMcpServer]:
-        """By their names."""
+        """The user's servers, sorted by name."""
         ...
 
     async def put(self, user_id: UserId, own: OwnMcpServer) -> None:
-        """Add it, or replace the one of its name. Once it returns, every run that begins in a session of this user is
-        told by its lease that there are settings. Raises `TooManyMcpServersError`, however many are added at once."""
+        """Adds a server, or replaces the one of its name. Once it returns, the lease of every new run of this user says
+        that there are settings. Raises `TooManyMcpServersError`, however many are added at once."""
         ...
 
     async def keep_trial(self, user_id: UserId, tried: OwnMcpServer, trial: McpTrial) -> bool:
-        """What came of trying it, where it still is as it was `tried`; False where it has changed or is gone."""
+        """Stores the outcome of a trial if the server is still as it was `tried`; False if it has changed or is
+        gone."""
         ...
 
     async def delete(self, user_id: UserId, name: str) -> bool:
-        """False where there was none."""
+        """Deletes the server of this name; False if there was none."""
         ...
 
 
 class SealedMcpServers(Protocol):
-    """What is sealed of all users' servers. All raise `StoreUnavailableError`."""
+    """The sealed values of all users' servers. All methods raise `StoreUnavailableError`."""
 
     def sealed_under_other_key(self, key_id: str) -> AsyncIterator[tuple[UserId, OwnMcpServer]]:
         """Servers whose values are not under this key."""
         ...
 
     async def reseal(self, user_id: UserId, name: str, former: Sealed, fresh: Sealed) -> bool:
-        """Put one in the place of the other; False where that has changed meanwhile."""
+        """Replaces the sealed values; False if they have changed meanwhile."""
         ...

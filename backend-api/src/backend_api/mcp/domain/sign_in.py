@@ -1,4 +1,5 @@
-"""Signing in, by OAuth, at MCP servers that ask for it: each user by itself, also at those of everybody."""
+"""Signing in with OAuth at MCP servers that require it. Each user signs in separately, at the deployment's servers
+too."""
 
 from __future__ import annotations
 
@@ -14,16 +15,16 @@ from backend_api.mcp.domain.entity import McpServer, McpTarget, Source
 from backend_api.settings.domain.entity import Sealed
 
 PENDING_S = 600
-"""A person has so long to sign in."""
+"""Seconds a person has to sign in."""
 MAX_SCOPE_CHARACTERS = 2_000
-"""Of all scopes that one sign-in asks for."""
+"""The limit for all scopes of one sign-in together."""
 MAX_ONE_SCOPE = 200
 ClientAuth = Literal["none", "client_secret_post", "client_secret_basic"]
-"""How a client shows at the token endpoint who it is."""
+"""The method by which a client authenticates at the token endpoint."""
 
 
 SignInFault = Literal["expired", "other_browser", "denied", "changed", "failed"]
-"""Why a sign-in that was begun did not come to its end."""
+"""The kind of reason that a sign-in was not completed for."""
 
 
 class McpSignInError(ConflictError):
@@ -37,29 +38,29 @@ class McpSignInError(ConflictError):
 
 
 class McpNoSignInError(McpSignInError):
-    """Nobody signs in at this server, as far as it says."""
+    """The server offers no sign-in."""
 
     code = "mcp_no_sign_in"
 
 
 class McpClientNeededError(McpSignInError):
-    """Where its users sign in nobody is registered by itself: somebody has to say what we are there."""
+    """The authorization server does not register clients by itself: somebody has to configure our client id."""
 
     code = "mcp_client_needed"
 
 
 class RenewalRefusedError(Exception):
-    """What was given is given no more: the user has to sign in again."""
+    """The refresh token is not accepted any more: the user has to sign in again."""
 
 
 class RenewalFailedError(Exception):
-    """It could not be asked for. What was given may hold still; the message is for people."""
+    """The renewal could not be requested. The token may still be valid; the message is for people."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OAuthClient:
-    """What we are at an authorization server, and where it gives tokens and, if it does, takes them back. `resource`
-    names the MCP server there."""
+    """Our client at an authorization server, with the endpoints to get tokens and, if there is one, to revoke them.
+    `resource` names the MCP server there."""
 
     issuer: str
     token_endpoint: str
@@ -72,7 +73,7 @@ class OAuthClient:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grant:
-    """What an authorization server gave. Without `expires_at` it did not say until when it holds."""
+    """The tokens an authorization server issued. Without `expires_at` their lifetime is unknown."""
 
     client: OAuthClient
     access_token: str = field(repr=False)
@@ -82,7 +83,7 @@ class Grant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuthorizationRequest:
-    """What a person is sent to by `url`, and what is kept meanwhile. `tells_issuer`: the answer has to name it."""
+    """The `url` a person is sent to, and the values kept meanwhile. `tells_issuer`: the answer must name its issuer."""
 
     url: str
     state: str = field(repr=False)
@@ -93,7 +94,7 @@ class AuthorizationRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingSignIn:
-    """A sign-in that was begun, to be ended by the browser that has `browser` in a cookie."""
+    """A sign-in under way, to be completed by the browser that has `browser` in a cookie."""
 
     user_id: UserId
     name: str
@@ -109,11 +110,11 @@ class PendingSignIn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignIn:
-    """How a user stands with one server, at `at`: what was given is `sealed`; without that the server asks the user to
-    sign in. It holds for the server as `binding` names it. Each change has a `version` of its own.
+    """A user's sign-in at one server, at `at`: the tokens are `sealed`; without them the server asks the user to sign
+    in. It is valid for the server that `binding` identifies. Each change gets a new `version`.
 
-    `scopes` are those that the server asked for in the middle, divided by spaces: each sign-in asks for them, too.
-    `lacks_scopes`: it asked for some of them since the user signed in."""
+    `scopes` are those that the server requested later, separated by spaces: each sign-in requests them too.
+    `lacks_scopes`: the server requested some of them since the user signed in."""
 
     user_id: UserId
     server: str
@@ -126,102 +127,102 @@ class SignIn:
 
 
 class SignIns(Protocol):
-    """Of each user. All raise `StoreUnavailableError`."""
+    """The sign-ins of each user. All methods raise `StoreUnavailableError`."""
 
     async def of(self, user_id: UserId) -> Mapping[str, SignIn]:
-        """By `server_key`."""
+        """The user's sign-ins by `server_key`."""
         ...
 
     async def put(self, sign_in: SignIn) -> None:
-        """Whatever stood there. Once it returns, every run that begins in a session of this user is told by its lease
-        that there are settings."""
+        """Stores a sign-in, whatever was there. Once it returns, the lease of every new run of this user says that
+        there are settings."""
         ...
 
     async def replace(self, former: SignIn | None, fresh: SignIn) -> bool:
-        """Put one in the place of the other, and end its claim; False where that has changed meanwhile."""
+        """Replaces one by the other and ends its claim; False if it has changed meanwhile."""
         ...
 
     async def lack(self, sign_in: SignIn, scopes: str) -> bool:
-        """The server asks for these, all there are by now. Whoever renews it meanwhile goes on; False where it has
+        """Records all the scopes the server requests by now. A renewal under way continues; False if the sign-in has
         changed."""
         ...
 
     async def claim(self, sign_in: SignIn, for_s: float) -> bool:
-        """Whoever is told True renews it, and nobody else for so long; False where it has changed, or is claimed."""
+        """Claims the renewal exclusively for so long; False if the sign-in has changed, or is claimed."""
         ...
 
     async def delete(self, user_id: UserId, server: str) -> SignIn | None:
-        """What stood there; None where there was none."""
+        """Deletes the sign-in and returns it, or None if there was none."""
         ...
 
 
 class SealedSignIns(Protocol):
-    """What is sealed of all users. All raise `StoreUnavailableError`."""
+    """The sealed sign-ins of all users. All methods raise `StoreUnavailableError`."""
 
     def sealed_under_other_key(self, key_id: str) -> AsyncIterator[SignIn]:
-        """Those that are not under this key."""
+        """Sign-ins sealed under another key than this one."""
         ...
 
     async def reseal(self, sign_in: SignIn, fresh: Sealed) -> bool:
-        """Put this in the place of what is sealed; False where that has changed meanwhile."""
+        """Replaces the sealed tokens; False if they have changed meanwhile."""
         ...
 
 
 class PendingSignIns(Protocol):
-    """Sign-ins that were begun, for as long as a person has. All raise `UnavailableError`."""
+    """Sign-ins under way, until they time out. All methods raise `UnavailableError`."""
 
     async def keep(self, digest: str, sealed: Sealed, *, ttl_s: int) -> None:
-        """Under the digest of its state."""
+        """Stores a pending sign-in under the digest of its state."""
         ...
 
     async def take(self, digest: str) -> Sealed | None:
-        """The first time, and in time."""
+        """Takes the pending sign-in, which works once and until it times out."""
         ...
 
 
 class Authorizer(Protocol):
-    """Asks servers and their authorization servers. What these answer is anybody's word: bounded, and checked."""
+    """Talks to servers and their authorization servers, whose answers are untrusted: bounded and checked."""
 
     async def begin(
         self, target: McpTarget, user_id: UserId, redirect_uri: str, *, scopes: str = "", client_document: str = ""
     ) -> AuthorizationRequest:
-        """Find out who signs users in for this server, and become a client there: the one that `client_document`, an
-        address of ours, describes, where that can be used. These scopes are asked for with those that it names. Raises
-        `McpSignInError`."""
+        """Finds the authorization server of this server and gets a client there: the one described at
+        `client_document`, an address of ours, where that is supported. These scopes are requested besides those the
+        server names. Raises `McpSignInError`."""
         ...
 
     async def redeem(self, pending: PendingSignIn, code: str) -> Grant:
-        """What the code stands for. Raises `McpSignInError`."""
+        """Exchanges the code for tokens. Raises `McpSignInError`."""
         ...
 
     async def renew(self, source: Source, user_id: UserId, grant: Grant) -> Grant:
-        """By its refresh token. Raises `RenewalRefusedError`, `RenewalFailedError`."""
+        """Renews the tokens by the refresh token. Raises `RenewalRefusedError`, `RenewalFailedError`."""
         ...
 
     async def revoke(self, source: Source, user_id: UserId, grant: Grant) -> None:
-        """Give back what was given (RFC 7009), where the authorization server takes it. Raises `McpSignInError`."""
+        """Revokes the tokens (RFC 7009), if the authorization server supports it. Raises `McpSignInError`."""
         ...
 
 
 class AccessTokens(Protocol):
-    """The tokens by which one connection speaks for its user. All raise `UnavailableError`."""
+    """The access tokens of one connection, which act for its user. All methods raise `UnavailableError`."""
 
     async def current(self) -> str | None:
-        """The one that holds, None where there is none."""
+        """The valid token, or None."""
         ...
 
     async def after_refusal(self, refused: str | None, *, asks_to_sign_in: bool) -> str | None:
-        """The server did not take `refused`, or that there was none, and `asks_to_sign_in` or just refuses: another one
-        that it may take. None: the user has to sign in, if the server asks for that."""
+        """Another token to try after the server refused `refused`, or a request without any; `asks_to_sign_in` says
+        that it sent a challenge. None: the user has to sign in, if the server asks for that."""
         ...
 
     async def accepted(self) -> None:
-        """The server answered without any token: it does not ask to sign in, or no longer."""
+        """The server answered without a token: it does not require a sign-in, or no longer."""
         ...
 
     async def lacks(self, scopes: str) -> bool:
-        """The token holds, but the server asks for these scopes as well: the next sign-in does so. False where the
-        user has signed in with them, so that to do it again would be of no use."""
+        """Records that the token is valid but the server requires these scopes too: the next sign-in requests them.
+        False if the user has signed in with them already, so that doing it again would not help."""
         ...
 
 
@@ -236,7 +237,7 @@ class NoAccessTokens:
         return None
 
     async def accepted(self) -> None:
-        """Nothing was kept."""
+        """Nothing is stored, so there is nothing to delete."""
 
     async def lacks(self, scopes: str) -> bool:
         del scopes
@@ -244,13 +245,13 @@ class NoAccessTokens:
 
 
 def scopes_of(said: str) -> str:
-    """Those of a text from elsewhere that can be asked for (RFC 6749, 3.3), each once."""
+    """The scopes in an untrusted text that can be requested (RFC 6749, 3.3), each once."""
     found = [one for one in said.split(" ") if one and len(one) <= MAX_ONE_SCOPE and _is_scope(one)]
     return " ".join(dict.fromkeys(found))
 
 
 def with_scopes(known: str, more: str) -> str:
-    """Both, in this order, each once; those with which they would be too many are left out."""
+    """Both lists of scopes in this order, each scope once, as many as fit in the limit."""
     scopes = dict.fromkeys(known.split())
     size = len(" ".join(scopes))
     for one in more.split():
@@ -265,22 +266,22 @@ def _is_scope(text: str) -> bool:
 
 
 def digest_of(state: str) -> str:
-    """Under which what was begun with this state is kept."""
+    """The key under which the pending sign-in with this state is stored."""
     return hashlib.sha256(state.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def server_key(server: McpServer) -> str:
-    """Tells a server of the user from one of everybody that has its name."""
+    """The key of a server, which distinguishes a user's from the deployment's of the same name."""
     return f"{server.source}:{server.name}"
 
 
 def binding_of(target: McpTarget) -> str:
-    """What was given to one address and client is good for no other."""
+    """Identifies the address and client that tokens are issued for: they are valid for no other."""
     filled = target.filled
     text = "\n".join([filled.url, filled.client_id, *([filled.issuer] if filled.issuer else [])])
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def may_sign_in(server: McpServer) -> bool:
-    """At one with an address, unless its configuration says by what it is spoken to."""
+    """Whether users can sign in: the server has an address, and its headers don't set Authorization."""
     return server.transport != "stdio" and not any(name.lower() == "authorization" for name in server.headers)

@@ -1,4 +1,4 @@
-"""MCP servers: those of everybody, and those that the caller added."""
+"""MCP servers: those of the deployment, and those that the caller added."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ McpCode = Literal[
     "mcp_unreadable",
     "mcp_other",
 ]
-"""`mcp_` and a `McpCause`."""
+"""A `McpCause` prefixed with `mcp_`."""
 
 
 def code_of(cause: McpCause) -> McpCode:
-    """As clients know it."""
+    """The code that clients get for a cause."""
     return cast("McpCode", f"mcp_{cause}")
 
 
@@ -71,17 +71,17 @@ class McpServerBody(AnswerBody):
 
 
 class ClientBody(RequestBody):
-    """What this deployment is where users of the server sign in, if no clients are registered there by themselves. A
-    secret that is null stays what it was."""
+    """The OAuth client of this deployment at the server's authorization server, if that does not register clients by
+    itself. A secret that is null keeps its saved value."""
 
     client_id: Annotated[str, Field(min_length=1, max_length=1_000)]
     client_secret: Text | None = None
 
 
 class ChangeMcpServerBody(RequestBody):
-    """As an entry of `mcp.json`: a server with a `url`, or a program, which runs in the sandboxes of the caller's
-    conversations, with a `command`. `${NAME}` in these, in `args` and headers stands for a value of `env`, and for no
-    other variable. A value that is null stays what it was, as long as the address stays on the same server, or the
+    """An entry of `mcp.json`: a server with a `url`, or a program with a `command`, which runs in the sandboxes of the
+    caller's conversations. `${NAME}` in these, in `args` and in headers stands for a value of `env`, and for no other
+    variable. A value that is null keeps its saved value, as long as the address stays on the same server, or the
     command and its arguments stay as they are."""
 
     type: Literal["stdio", "http", "streamable-http", "sse"] | None = None
@@ -138,7 +138,7 @@ async def put_mcp_server(
     caller: CurrentCaller,
     change_mcp_servers: Annotated[ChangeMcpServers, port("change_mcp_servers")],
 ) -> McpServerBody:
-    """Add one of the caller's own, or replace it; it acts from the next run on."""
+    """Add one of the caller's own, or replace it; it takes effect from the next run on."""
     said: dict[str, Any] = body.model_dump(mode="json", exclude_none=False)
     return _body_of(await change_mcp_servers.put(caller.user.id, server, said))
 
@@ -158,7 +158,7 @@ async def try_mcp_server(
     change_mcp_servers: Annotated[ChangeMcpServers, port("change_mcp_servers")],
     session_id: Annotated[str | None, Query(max_length=100)] = None,
 ) -> McpServerBody:
-    """Connect to one and list its tools. One that is a program is started for that in the sandbox of the session,
-    which has to be the caller's. What is wrong with it stands in `error`."""
+    """Connect to one and list its tools. A program is started for that in the sandbox of the session, which has to be
+    the caller's. `error` says what is wrong with it."""
     session = SessionId(session_id) if session_id is not None else None
     return _body_of(await change_mcp_servers.test(caller.user.id, server, session))

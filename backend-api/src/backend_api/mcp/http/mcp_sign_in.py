@@ -1,4 +1,4 @@
-"""Signing in at MCP servers: begun by our page, ended by the browser that comes back from the authorization server."""
+"""Signing in at MCP servers: begun on our page, completed by the browser that returns from the authorization server."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _MAX_CHARACTERS = 4_096
 
 
 class OtherAddressError(ConflictError):
-    """No page of ours asks, or the browser would come back to another address, without what it keeps for us."""
+    """The request is not from a page of ours, or the browser would return to another address, without our cookie."""
 
     code = "mcp_sign_in_elsewhere"
 
@@ -48,8 +48,8 @@ async def sign_in_at_mcp_server(
     sign_in_mcp_server: Annotated[SignInMcpServer, port("sign_in_mcp_server")],
     options: Options,
 ) -> SignInBody:
-    """Begin to sign in at one that asks for it: the address to open. Only this server's own page can, as the browser
-    has to come back to it."""
+    """Begin to sign in at a server that requires it, and return the address to open. Only this server's own page can,
+    as the browser has to return to it."""
     if not is_own_page(request):
         raise OtherAddressError("Sign in on this server's own page, in the settings: the browser comes back to it.")
     redirect_uri = _origin(request, options) + CALLBACK
@@ -72,18 +72,18 @@ async def sign_in_at_mcp_server(
 async def sign_out_of_mcp_server(
     server: Name, caller: CurrentCaller, sign_in_mcp_server: Annotated[SignInMcpServer, port("sign_in_mcp_server")]
 ) -> None:
-    """Forget what the caller was given there."""
+    """Forget the caller's tokens for this server."""
     await sign_in_mcp_server.sign_out(caller.user.id, server)
 
 
 class NoClientDocumentError(NotFoundError):
-    """It has to be at an address with https that others reach, which PUBLIC_URL names."""
+    """The document needs an https address that others can reach, set by PUBLIC_URL."""
 
     code = "not_found"
 
 
 class ClientDocumentBody(AnswerBody):
-    """What this server is where users of MCP servers sign in."""
+    """The metadata of this server's OAuth client."""
 
     client_id: str
     client_name: str
@@ -97,8 +97,8 @@ class ClientDocumentBody(AnswerBody):
 
 @router.get("/oauth/client.json", responses={404: {}})
 async def client_document(response: Response, options: Options) -> ClientDocumentBody:
-    """Read by authorization servers that take the address of this document for the id of a client (OAuth Client ID
-    Metadata Document). Only a server whose PUBLIC_URL begins with https has one."""
+    """Read by authorization servers that use the address of this document as a client id (OAuth Client ID Metadata
+    Document). Only a server whose PUBLIC_URL begins with https has one."""
     url = _document_url(options)
     if url is None:
         raise NoClientDocumentError("This server has no public address with https: set PUBLIC_URL.")
@@ -119,8 +119,8 @@ async def client_document(response: Response, options: Options) -> ClientDocumen
 async def end_sign_in_at_mcp_server(
     request: Request, sign_in_mcp_server: Annotated[SignInMcpServer, port("sign_in_mcp_server")], options: Options
 ) -> HTMLResponse:
-    """Where a browser comes back to from an authorization server. Its `state` says who signs in, once and for ten
-    minutes, and only in the browser that began it; the answer is a page for people."""
+    """The address a browser returns to from an authorization server. Its `state` identifies the sign-in, once and for
+    ten minutes, and only in the browser that began it; the answer is a page for people."""
     parameters = {name: value[:_MAX_CHARACTERS] for name, value in request.query_params.items()}
     cookie = _cookie_of(digest_of(parameters.get("state", "")), request, options)
     answer = SignInAnswer(
@@ -156,10 +156,11 @@ class _Cookie:
 
 
 def _cookie_of(digest: str, request: Request, options: WebOptions) -> _Cookie:
-    """One of each sign-in, as several may be under way.
+    """The cookie of one sign-in, as several may be under way.
 
-    With https it is of a name that only this very host can set. A page below the same domain could else give a browser
-    the cookie of a sign-in that somebody else began, who would then be given what this browser's person allows.
+    With https its name has the `__Host-` prefix, so only this very host can set it. Otherwise a page on the same domain
+    could plant the cookie of a sign-in that somebody else began, and that person would get the access this browser's
+    user allows.
     """
     name = f"mcp-sign-in-{digest[:16]}"
     if (options.public_url or request.url.scheme).startswith("https"):
@@ -168,7 +169,7 @@ def _cookie_of(digest: str, request: Request, options: WebOptions) -> _Cookie:
 
 
 def _origin(request: Request, options: WebOptions) -> str:
-    """Where the browser comes back to. Raises `OtherAddressError`."""
+    """The origin the browser returns to. Raises `OtherAddressError`."""
     origin = options.public_url or own_origin(request.scope, options)
     if not origin:
         raise OtherAddressError("This server does not know its own address: set PUBLIC_URL to sign in at MCP servers.")

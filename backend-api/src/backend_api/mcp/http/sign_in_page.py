@@ -1,4 +1,4 @@
-"""The page a browser sees that comes back from signing in at an MCP server."""
+"""The page shown to a browser that returns from signing in at an MCP server."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ _CLOSES = '<script nonce="{nonce}">window.close()</script>\n'
 
 
 def sign_in_page(accepted: str, nonce: str, fault: SignInFault | None, detail: str) -> str:
-    """In the language that `accepted` wants, the header `Accept-Language`. It closes itself where all is well; `detail`
-    names the server, or says why not."""
+    """The page in the language that `accepted`, the header `Accept-Language`, prefers. It closes itself on success;
+    `detail` names the server, or the reason for a failure."""
     language = "zh" if wants_chinese(accepted) else "en"
     words = _WORDS[language]
     title, text = words.get(fault, words["failed"])
@@ -57,7 +57,7 @@ def sign_in_page(accepted: str, nonce: str, fault: SignInFault | None, detail: s
 
 
 def headers_of(nonce: str) -> dict[str, str]:
-    """Nothing else is run or loaded there, its address goes nowhere, and no cache keeps it."""
+    """Response headers: nothing else runs or loads on the page, its address is not sent on, and it is not cached."""
     return {
         "Content-Security-Policy": (
             f"default-src 'none'; style-src 'nonce-{nonce}'; script-src 'nonce-{nonce}'; "

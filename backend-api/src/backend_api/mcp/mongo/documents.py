@@ -11,7 +11,7 @@ from pymongo import ASCENDING, IndexModel
 
 
 class McpServersDocument(Document):
-    """The MCP servers that a user added: what `mcp.json` says of each, with all values sealed together."""
+    """The MCP servers that a user added: the fields of `mcp.json` for each, with all values sealed together."""
 
     id: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] -- the user
     servers: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
@@ -21,8 +21,8 @@ class McpServersDocument(Document):
 
 
 class McpSignInDocument(Document):
-    """How a user stands with an MCP server at which one signs in: what was given is sealed. `claimed_until` keeps two
-    processes from renewing it at once."""
+    """A user's sign-in at an MCP server, with sealed tokens. `claimed_until` keeps two processes from renewing it at
+    once."""
 
     id: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] -- user and server
     user_id: str

@@ -21,8 +21,8 @@ from backend_api.settings.mongo.user_settings import notify_of_settings
 
 
 class MongoMcpServers:
-    """`OwnMcpServers` and `SealedMcpServers` on the collection mcp_servers. Whoever has one has settings: a run of
-    somebody who has none looks for neither."""
+    """`OwnMcpServers` and `SealedMcpServers` on the collection mcp_servers. A user with a server counts as having
+    settings: the runs of others look for neither."""
 
     async def of(self, user_id: UserId) -> Sequence[OwnMcpServer]:
         async with store_errors():

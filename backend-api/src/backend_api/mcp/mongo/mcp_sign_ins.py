@@ -1,4 +1,4 @@
-"""How users stand with MCP servers at which one signs in, in MongoDB: a document a user and server."""
+"""Users' sign-ins at MCP servers in MongoDB: one document for each user and server."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 BEGIN_S = 20.0
 ASK_S = 10.0
 REVOKE_S = 5.0
-"""A person who signs out waits for it."""
+"""Timeout, in seconds: a person who signs out waits for it."""
 TOO_SLOW = "The authorization server did not answer within {:g} seconds."
 
 

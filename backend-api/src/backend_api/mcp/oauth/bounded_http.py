@@ -1,5 +1,5 @@
-"""How authorization servers are asked: each address checked, so much of each answer, and never along a redirect that
-leads to another server."""
+"""Requests to authorization servers: each address is checked, each answer bounded, and no redirect to another server is
+followed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NO_ANSWER = "{} does not answer."
 
 
 class BoundedHttp:
-    """Raises `McpSignInError` in whatever it does."""
+    """An HTTP client whose methods all raise `McpSignInError`."""
 
     def __init__(self, http: httpx2.AsyncClient, rules: FetchRules, refusals: Refusals) -> None:
         self._http = http
@@ -30,7 +30,8 @@ class BoundedHttp:
         self._refusals = refusals
 
     def checked(self, url: str) -> str:
-        """An address that something secret may be sent to. Without https only where the deployment names the host."""
+        """Returns the address if secrets may be sent to it. Without https that holds only if the deployment allows the
+        host."""
         try:
             parsed = self._rules.checked(url)
         except AddressRefusedError as error:
@@ -41,7 +42,7 @@ class BoundedHttp:
         return url.strip()
 
     async def send(self, request: httpx2.Request) -> httpx2.Response:
-        """With its whole body. Redirects of a GET are followed at the same server."""
+        """The response with its whole body. Redirects of a GET are followed on the same server."""
         for _ in range(MAX_REDIRECTS + 1):
             self.checked(str(request.url))
             request.headers["Accept-Encoding"] = "identity"
@@ -59,7 +60,7 @@ class BoundedHttp:
         raise McpSignInError(NO_ANSWER.format(request.url.host))
 
     async def head_of(self, request: httpx2.Request) -> httpx2.Response:
-        """Without its body, which may have no end."""
+        """The response without its body, which may be endless."""
         self.checked(str(request.url))
         request.headers["Accept-Encoding"] = "identity"
         try:
@@ -87,7 +88,7 @@ class BoundedHttp:
 
 @asynccontextmanager
 async def bounded_http(network: Network, owner: str) -> AsyncGenerator[BoundedHttp]:
-    """For what one sign-in or renewal asks. `owner` is whose look-ups of names its are."""
+    """A client for one sign-in or renewal. DNS look-ups count for `owner`."""
     refusals = Refusals()
     async with httpx2.AsyncClient(
         transport=GuardedTransport(network.transport, network.rules, refusals, owner),

@@ -1,5 +1,5 @@
-"""What we are at an authorization server: as somebody says, as a document of ours says that it reads, or registered
-there just now (RFC 7591)."""
+"""Our client at an authorization server: configured by somebody, described by our metadata document, or registered just
+now (RFC 7591)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ NOT_REGISTERED = "Its authorization server registered no client for us, or one t
 async def client_for(
     http: BoundedHttp, server: McpServer, found: Discovered, redirect_uri: str, client_document: str
 ) -> OAuthClient:
-    """Raises `McpSignInError`."""
+    """Gets a client at the authorization server. Raises `McpSignInError`."""
     metadata = found.metadata
     supported = metadata.token_endpoint_auth_methods_supported
     if server.issuer and not issuers_match(str(metadata.issuer), server.issuer):
@@ -62,14 +62,14 @@ async def client_for(
         check_registration_usable(registered)
     except OAuthRegistrationError as error:
         raise McpSignInError(NOT_REGISTERED) from error
-    # Without a method it is the default of the protocol where there is a secret.
+    # Without a method, the protocol's default applies if there is a secret.
     method = registered.token_endpoint_auth_method or ("client_secret_basic" if registered.client_secret else "none")
     auth = cast("ClientAuth", method) if method in get_args(ClientAuth) else "none"
     return _client(found, registered.client_id, registered.client_secret or "", auth)
 
 
 async def _can_be_read(http: BoundedHttp, client_document: str) -> bool:
-    """Whether it is where others find it: an address that only this network knows is one that nobody else reads."""
+    """Whether the document can be fetched at its public address: one that only this network knows is of no use."""
     if not client_document.startswith("https://"):
         return False
     try:
@@ -95,12 +95,13 @@ def _client(found: Discovered, client_id: str, secret: str, auth: ClientAuth) ->
 
 
 def _auth_of(supported: Sequence[str] | None) -> ClientAuth:
-    """Of a client with a secret."""
+    """The authentication method of a client with a secret."""
     is_post = supported is not None and "client_secret_basic" not in supported and "client_secret_post" in supported
     return "client_secret_post" if is_post else "client_secret_basic"
 
 
 def _registered_auth(supported: Sequence[str] | None) -> ClientAuth | None:
-    """A secret where the server gives one: what was stolen of a user then serves nobody else."""
+    """The authentication method to register with: a secret if the server issues one, so that stolen tokens are of no
+    use to others."""
     wanted: tuple[ClientAuth, ...] = ("client_secret_basic", "client_secret_post", "none")
     return next((one for one in wanted if one in (supported or ())), None)

@@ -1,4 +1,4 @@
-"""Who signs users in for an MCP server, as it and its authorization server say (RFC 9728, RFC 8414)."""
+"""Finds the authorization server of an MCP server by their metadata (RFC 9728, RFC 8414)."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ NO_PKCE = "Its authorization server does not say that it supports PKCE with S256
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Discovered:
-    """Each address was checked. `resource` names the server there, `scope` what is asked for; `revocation_endpoint` is
-    empty where there is none that can be used."""
+    """The metadata, with each address checked. `resource` names the server there, `scope` is the scope to request;
+    `revocation_endpoint` is empty if there is no usable one."""
 
     metadata: OAuthMetadata
     resource: str
@@ -46,7 +46,7 @@ class Discovered:
 
 
 async def discovered(http: BoundedHttp, server: McpServer) -> Discovered:
-    """Raises `McpSignInError`."""
+    """Discovers the metadata of a server. Raises `McpSignInError`."""
     http.checked(server.url)
     challenge = await http.head_of(_probe(server))
     asks = challenge.status_code in (401, 403)
@@ -66,7 +66,7 @@ async def discovered(http: BoundedHttp, server: McpServer) -> Discovered:
 
 
 def _probe(server: McpServer) -> httpx2.Request:
-    """As a connection to it would begin."""
+    """The request that a connection to the server would begin with."""
     headers = {**server.headers, "Accept": "application/json, text/event-stream"}
     if server.transport == "sse":
         return httpx2.Request("GET", server.url, headers=headers)
@@ -116,7 +116,7 @@ async def _metadata(http: BoundedHttp, server: McpServer, resource: ProtectedRes
 
 
 def _revocation_endpoint(http: BoundedHttp, metadata: OAuthMetadata) -> str:
-    """One that can't be used hinders nobody from signing in."""
+    """The revocation endpoint; an unusable one does not prevent signing in."""
     try:
         return http.checked(str(metadata.revocation_endpoint)) if metadata.revocation_endpoint is not None else ""
     except McpSignInError:

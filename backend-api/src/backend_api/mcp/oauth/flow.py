@@ -1,5 +1,4 @@
-"""The steps of signing in, as asked of servers. It imports the protocol's package, and is imported when somebody first
-signs in."""
+"""The steps of signing in. This module imports the protocol's package, so it is loaded when somebody first signs in."""
 
 from __future__ import annotations
 
@@ -22,7 +21,7 @@ __all__ = ["begun", "bounded_http", "redeemed", "renewed", "revoked"]
 async def begun(
     http: BoundedHttp, server: McpServer, redirect_uri: str, scopes: str, client_document: str
 ) -> AuthorizationRequest:
-    """`scopes` are asked for besides those that the server names. Raises `McpSignInError`."""
+    """Begins a sign-in. `scopes` are requested besides those the server names. Raises `McpSignInError`."""
     found = await discovered(http, server)
     if scopes:
         found = replace(found, scope=with_scopes(found.scope or "", scopes))
@@ -50,7 +49,7 @@ def _authorization_url(found: Discovered, client: OAuthClient, redirect_uri: str
     if found.scope:
         asked["scope"] = found.scope
         if "offline_access" in found.scope.split():
-            # Without being asked anew nobody is given a refresh token (OpenID Connect, 11).
+            # A refresh token is only issued after a new consent (OpenID Connect, 11).
             asked["prompt"] = "consent"
     parts = urlsplit(str(found.metadata.authorization_endpoint))
     kept = [(name, value) for name, value in parse_qsl(parts.query, keep_blank_values=True) if name not in asked]

@@ -1,4 +1,4 @@
-"""Asking a token endpoint (RFC 6749, 7636, 8707)."""
+"""Requests to a token endpoint (RFC 6749, 7636, 8707)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _LATER = (408, 429)
 
 
 async def redeemed(http: BoundedHttp, pending: PendingSignIn, code: str) -> Grant:
-    """Raises `McpSignInError`."""
+    """Exchanges a code for tokens. Raises `McpSignInError`."""
     form = {
         "grant_type": "authorization_code",
         "code": code,
@@ -49,7 +49,7 @@ async def redeemed(http: BoundedHttp, pending: PendingSignIn, code: str) -> Gran
 
 
 async def renewed(http: BoundedHttp, grant: Grant) -> Grant:
-    """Raises `RenewalRefusedError`, `RenewalFailedError`."""
+    """Renews the tokens of a grant. Raises `RenewalRefusedError`, `RenewalFailedError`."""
     form = {"grant_type": "refresh_token", "refresh_token": grant.refresh_token}
     try:
         response = await http.send(_request(grant.client, form))
@@ -67,7 +67,7 @@ async def renewed(http: BoundedHttp, grant: Grant) -> Grant:
 
 
 async def revoked(http: BoundedHttp, grant: Grant) -> None:
-    """Both tokens: not every server ends the one with the other. Raises `McpSignInError`."""
+    """Revokes both tokens: not every server revokes one with the other. Raises `McpSignInError`."""
     tokens = [("refresh_token", grant.refresh_token), ("access_token", grant.access_token)]
     for kind, token in tokens:
         if not token:
@@ -79,7 +79,7 @@ async def revoked(http: BoundedHttp, grant: Grant) -> None:
 
 
 def _request(client: OAuthClient, form: dict[str, str], endpoint: str = "") -> httpx2.Request:
-    """Of the token endpoint, if no other is named."""
+    """A request to `endpoint`, by default the token endpoint."""
     data = {**form, "client_id": client.client_id}
     if not endpoint:
         data["resource"] = client.resource
@@ -93,7 +93,7 @@ def _request(client: OAuthClient, form: dict[str, str], endpoint: str = "") -> h
 
 
 def _grant(client: OAuthClient, content: bytes, former: Grant | None = None) -> Grant:
-    """Raises `ValueError`."""
+    """The grant in a response. Raises `ValueError`."""
     try:
         parsed = OAuthToken.model_validate_json(content)
     except ValidationError as error:
@@ -110,7 +110,7 @@ def _grant(client: OAuthClient, content: bytes, former: Grant | None = None) -> 
 
 
 def _error_of(response: httpx2.Response) -> str:
-    """Its code, which is one of a few words; what else it says is for nobody."""
+    """The error code, which is one of a few words; the rest of the response is not shown to anybody."""
     try:
         problem: Any = json.loads(response.content)
     except (ValueError, RecursionError):

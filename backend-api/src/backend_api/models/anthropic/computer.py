@@ -1,7 +1,8 @@
-"""The desktop tools as Anthropic's computer toolset (`computer_toolset_20260801`), member by member, and back.
+"""Converts between the desktop tools and Anthropic's computer toolset (`computer_toolset_20260801`), member by member.
 
-A call is stored as one of our tool, in the order of what the model gave, so that it is written back byte for byte: what
-the model thought is bound to it. One that has no such form keeps its member's name, and is of no tool.
+A call is stored as one of our tools with the model's arguments in their order, so that it is written back byte for
+byte: the model's thinking is bound to it. A call that can't be converted keeps its member's name, and matches no
+tool.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _POINT, _PATH = "(x, y)", "path"
 
 @dataclass(frozen=True, slots=True)
 class _Member:
-    """`fields`: theirs, and what they are of our tool's arguments, beside the `fixed` ones."""
+    """A member of the toolset. `fields` maps its fields to arguments of our tool, besides the `fixed` arguments."""
 
     tool: str
     fixed: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -50,13 +51,13 @@ _MEMBERS: Mapping[str, _Member] = {
     "hold_key": _Member(KEYBOARD, {"action": "hold"}, {"text": "keys", "duration": "seconds"}),
     "type": _Member(KEYBOARD, {"action": "type"}, {"text": "text"}),
 }
-# Each result says where the pointer is.
+# Never needed: each result has the pointer's position.
 _NEVER = ("cursor_position",)
 
 
 def declared(tools: Sequence[ToolSpec], *, with_toolset: bool) -> list[dict[str, Any]]:
-    """The tools of a request: the toolset in the place of the first of its tools, without members that are not on
-    offer."""
+    """The tools of a request, with the toolset in place of the first desktop tool, and members disabled whose tool is
+    not on offer."""
     offered = {tool.name for tool in tools}
     entries: list[dict[str, Any]] = []
     is_there = False
@@ -75,7 +76,7 @@ def _configs(offered: Collection[str]) -> dict[str, Any]:
 
 
 def call_of(name: str, given: dict[str, Any] | None) -> tuple[str, dict[str, Any] | None]:
-    """Our tool, and its arguments, of a call of this member."""
+    """Our tool and its arguments for a call of this member."""
     member = _MEMBERS.get(name)
     ours = _ours(member, given) if member is not None and given is not None else None
     if member is None or ours is None or member_of(member.tool, ours) != (name, given):
@@ -84,7 +85,7 @@ def call_of(name: str, given: dict[str, Any] | None) -> tuple[str, dict[str, Any
 
 
 def written(call: ToolRequest) -> dict[str, Any]:
-    """A call as a block of the conversation, where the toolset is declared."""
+    """A call as a block of the conversation, if the toolset is declared."""
     named = member_of(call.name, call.arguments or {})
     block: dict[str, Any] = {"type": "tool_use", "id": call.call_id}
     if named is None:
@@ -93,7 +94,7 @@ def written(call: ToolRequest) -> dict[str, Any]:
 
 
 def member_of(tool: str, ours: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
-    """The member, and what it was given, of a call of our tool; None of one that no member can have made."""
+    """The member and its fields for a call of our tool, or None if no member can have made the call."""
     if tool.startswith(_OTHERWISE) and (name := tool.removeprefix(_OTHERWISE)) in (*_MEMBERS, *_NEVER):
         return name, dict(ours)
     for name, member in _MEMBERS.items():
@@ -104,7 +105,7 @@ def member_of(tool: str, ours: Mapping[str, Any]) -> tuple[str, dict[str, Any]] 
 
 
 def _ours(member: _Member, given: Mapping[str, Any]) -> dict[str, Any] | None:
-    """None where it has something that our tool has no place for. Values are judged by the tool."""
+    """The arguments for our tool, or None if a field has no place in it. The tool validates the values."""
     ours: dict[str, Any] = dict(member.fixed)
     for name, value in given.items():
         match member.fields.get(name):

@@ -1,8 +1,7 @@
-"""Anthropic's computer tools: which one a request declares, and the desktop's tools as calls of it.
+"""Anthropic's computer tools: which one a request declares, and desktop tools as calls of it.
 
-`computer_20250124` and `computer_20251124` are one tool whose action is among what it is given, for models that do not
-know the toolset (`anthropic_computer.py`) and behind a name in a header. What the members of the toolset are called is
-what their actions are called.
+`computer_20250124` and `computer_20251124` are a single tool with an `action` argument, for models that don't know the
+toolset (`anthropic_computer.py`); they need a beta header. Their actions have the names of the toolset's members.
 
 Source: Anthropic's documentation of its computer use tool.
 """
@@ -33,12 +32,12 @@ BETAS: Mapping[ComputerForm, str] = {
     "computer_20251124": "computer-use-2025-11-24",
     "computer_20250124": "computer-use-2025-01-24",
 }
-"""What the header names where one is declared."""
+"""The value of the beta header for each form that needs one."""
 Json = dict[str, Any]
 
 
 def form_of(request: ModelRequest, facts: ModelFacts) -> ComputerForm | None:
-    """The one this request declares: the model knows it, and what it does is on offer."""
+    """The form this request declares, if the model knows it and its tools are on offer."""
     match facts.computer_use:
         case "computer_toolset_20260801" as form if any(tool.name in DESKTOP_TOOLS for tool in request.tools):
             return form
@@ -49,7 +48,7 @@ def form_of(request: ModelRequest, facts: ModelFacts) -> ComputerForm | None:
 
 
 def declared(tools: Sequence[ToolSpec], form: ComputerForm | None) -> list[Json]:
-    """The tools of a request, the computer tool in the place of those it stands for."""
+    """The tools of a request, with the computer tool in place of the tools it stands for."""
     if form not in BETAS:
         return toolset.declared(tools, with_toolset=form is not None)
     tool: Json = {
@@ -64,7 +63,7 @@ def declared(tools: Sequence[ToolSpec], form: ComputerForm | None) -> list[Json]
 
 
 def call_of(call_id: str, name: str, from_toolset: str, raw: str, form: ComputerForm | None) -> ToolCallPart:
-    """A call as one of ours, whichever tool it is of."""
+    """A call of any tool, converted to one of ours."""
     given = arguments_of(raw)
     if from_toolset == toolset.FAMILY:
         tool, arguments = toolset.call_of(name, given)
@@ -72,7 +71,7 @@ def call_of(call_id: str, name: str, from_toolset: str, raw: str, form: Computer
     if form is None or form not in BETAS or name != TOOL or given is None:
         return call_part(call_id, name, raw, given)
     tool, arguments = _call_of_action(given)
-    # As it was given, where it would be written otherwise: what the model thought is bound to it.
+    # Kept as given if it would be written differently: the model's thinking is bound to it.
     is_alike = _input(ToolRequest(call_id="", name=tool, arguments=arguments), form) == list(given.items())
     opaque = None if is_alike else json_of({"name": TOOL, "input": given}).decode()
     return call_part(call_id, tool, raw, arguments, opaque=opaque)
@@ -80,7 +79,7 @@ def call_of(call_id: str, name: str, from_toolset: str, raw: str, form: Computer
 
 def _call_of_action(given: Json) -> tuple[str, Json | None]:
     action, fields = given.get("action"), {name: value for name, value in given.items() if name != "action"}
-    # Each result says where the pointer is.
+    # Each result has the pointer's position.
     return (SCREENSHOT, {}) if action == "cursor_position" else toolset.call_of(str(action), fields)
 
 
@@ -88,7 +87,7 @@ def written(call: ToolRequest, form: ComputerForm | None) -> Json:
     """A call as a block of the conversation."""
     kept = as_object(arguments_of(call.opaque or ""))
     if kept.get("name") == call.name and isinstance(kept.get("input"), dict):
-        # As the model wrote it, under the names that it was told.
+        # As the model wrote it, with the argument names it was given.
         return {"type": "tool_use", "id": call.call_id, "name": call.name, "input": kept["input"]}
     if form == toolset.TOOLSET:
         return toolset.written(call)
@@ -99,7 +98,7 @@ def written(call: ToolRequest, form: ComputerForm | None) -> Json:
 
 
 def _input(call: ToolRequest, form: ComputerForm) -> list[tuple[str, Any]] | None:
-    """What the tool was given; None of a call that is none of its."""
+    """The input of the computer tool, or None if the call is not one of its."""
     kept = as_object(arguments_of(call.opaque or ""))
     if kept.get("name") == TOOL:
         return list(as_object(kept.get("input")).items())

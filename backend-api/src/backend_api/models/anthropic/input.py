@@ -28,16 +28,16 @@ from backend_api.models.wire.tool_search import found_by
 from backend_api.models.wire.turns import images_of, pieces_of, result_text, shown_note_text, user_text
 
 REDACTED = "redacted:"
-"""What logs of old have before redacted thinking, in place of a signature."""
+"""The prefix of redacted thinking in old logs, in place of a signature."""
 CACHED: dict[str, str] = {"type": "ephemeral"}
 _UNMARKED = ("thinking", "redacted_thinking")
-"""Blocks that take no mark of the cache."""
+"""Blocks that can't have a cache marker."""
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How the turns of a request are written: for which `model`, which has the `computer` tool declared whose calls
-    those of the desktop's tools are, and finds tools by a search of its provider's kind where it `searches`."""
+    """How the turns of a request are written: for which `model`, with which `computer` tool declared for calls of the
+    desktop tools, and whether it `searches` for tools by its provider's own search."""
 
     model: str = ""
     computer: ComputerForm | None = None
@@ -45,13 +45,13 @@ class Form:
 
 
 ANY = Form()
-"""Where only the kinds of blocks are asked for."""
+"""The form used when only the kinds of blocks matter."""
 Spoken = list[tuple[str, list[tuple[Turn, bytes]]]]
-"""Roles, with the turns of each and their blocks in JSON."""
+"""Roles, each with its turns and their blocks in JSON."""
 
 
 def spoken_in(request: ModelRequest, form: Form) -> Spoken:
-    """Results of calls are the user's blocks; neighbours of one role are one message."""
+    """Groups the turns by role: results of calls are the user's blocks, and neighbours of one role are one message."""
     request.rendered.forget()
     written_so = partial(_blocks_json, form=form)
     spoken: Spoken = []
@@ -67,7 +67,7 @@ def spoken_in(request: ModelRequest, form: Form) -> Spoken:
 
 
 def messages_of(spoken: Spoken, request: ModelRequest, form: Form) -> list[bytes]:
-    """Each in JSON. The last block has a mark of the cache, and so has that of the last of the `lasting` turns."""
+    """The messages in JSON. The last block has a cache marker, and so has the last block of the `lasting` turns."""
     lasting = request.turns[request.lasting - 1] if request.lasting else None
     last = next((turn for turn, blocks in reversed(spoken[-1][1]) if blocks), None) if spoken else None
     messages: list[bytes] = []
@@ -89,7 +89,8 @@ def _marked(turn: Turn, request: ModelRequest, form: Form, *, is_last: bool) -> 
 
 
 def calls_unthought(spoken: Spoken) -> bool:
-    """Whether its last words are calls with no thinking before them, as after an opening in the middle of its work."""
+    """Whether the last assistant message has calls without thinking before them, as after a context was reopened in the
+    middle of a turn."""
     last = next((turns for role, turns in reversed(spoken) if role == "assistant"), None)
     kinds: list[str] = [block["type"] for turn, _ in last or () for block in _blocks(turn)]
     return "tool_use" in kinds and kinds[0] not in _UNMARKED
@@ -124,7 +125,7 @@ def _result(turn: ToolTurn, request: ModelRequest | None, form: Form) -> dict[st
     if request is not None and (images := images_of(turn, request)):
         result["content"] = [{"type": "text", "text": text}, *map(_image, images)]
     elif not turn.success:
-        # With pictures it would be refused: an error is text alone.
+        # Only without pictures: an error may only have text.
         result["is_error"] = True
     return result
 

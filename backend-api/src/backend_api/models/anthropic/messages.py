@@ -40,14 +40,14 @@ from backend_api.models.wire.wire import ask, cut
 
 ANTHROPIC = ProviderApi(name="Anthropic", key_setting="ANTHROPIC_API_KEY")
 VERSION = "2026-10-21"
-"""Of its API: that of its own client."""
+"""The version of the API, as in Anthropic's own client."""
 _CALL_FIELDS = frozenset({"type", "id", "name", "input", "toolset_name"})
 _TEXT_FIELDS = frozenset({"type", "text", "citations"})
 _KINDS = frozenset({"text", "thinking", "redacted_thinking", "tool_use"})
 
 
 class AnthropicModel:
-    """`ChatModel` over the messages of Anthropic, or of a server that speaks as it does."""
+    """`ChatModel` over the Messages API of Anthropic, or of a compatible server."""
 
     def __init__(
         self,
@@ -60,8 +60,8 @@ class AnthropicModel:
         facts: FactsOf = elsewhere,
         api: ProviderApi = ANTHROPIC,
     ) -> None:
-        """`is_users`: the key is a user's. Neither a redirect nor anything of the deployment goes with it. `api` says
-        who is asked."""
+        """`is_users`: the key is a user's, so redirects are not followed and no headers of the deployment are sent.
+        `api` names the provider."""
         self._api = api
         self._facts = facts
         headers = {"authorization": f"Bearer {key}"}
@@ -76,7 +76,7 @@ class AnthropicModel:
         )
 
     async def aclose(self) -> None:
-        """Close its connections."""
+        """Closes its connections."""
         await self.endpoint.aclose()
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[Part, None]:
@@ -92,17 +92,17 @@ class AnthropicModel:
 
 @dataclass(slots=True)
 class _Block:
-    """A block while its pieces come: `fields` as it began."""
+    """A block while its pieces arrive: `fields` are those of its start."""
 
     kind: str
     fields: dict[str, Any]
     pieces: list[str] = field(default_factory=list[str])
     more: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
-    """Texts in pieces of a kind that is not known."""
+    """Pieces of texts in a block of an unknown kind."""
 
     @property
     def raw(self) -> str:
-        """The arguments of a call, which may be whole at its start."""
+        """The arguments of a call, which may be complete at its start."""
         raw, given = last_given("".join(self.pieces)), self.fields.get("input")
         return given_arguments(given) if given and is_nothing(raw) else raw
 
@@ -112,7 +112,7 @@ class _State:
     api: ProviderApi
     model: str
     computer: ComputerForm | None = None
-    """The computer tool that is declared."""
+    """The computer tool that the request declares."""
     names: PropertyNames = field(default_factory=lambda: PropertyNames([]))
     blocks: dict[int, _Block] = field(default_factory=dict[int, _Block])
     made: RepeatedCalls = field(default_factory=RepeatedCalls)
@@ -121,7 +121,7 @@ class _State:
     is_over: bool = False
 
     def events_of(self, answer: dict[str, Any]) -> list[dict[str, Any]]:
-        """Each block as it begins and ends, and the end."""
+        """The events of a whole message: the start and stop of each block, and the end."""
         content = answer.get("content")
         if answer.get("type") != "message" or not isinstance(content, list):
             kinds = ("message_", "content_block_")
@@ -138,8 +138,8 @@ class _State:
         ]
 
     def closing_parts(self, *, is_done: bool) -> list[Part]:
-        """The ending, and the blocks that did not end. A stream that said neither that it is over nor why was cut,
-        whether it `is_done` or not."""
+        """The finish and the blocks that did not end. A stream with neither an end nor a reason was cut, whether it
+        `is_done` or not."""
         if not self.is_over and not self.reason:
             raise cut(self.api.name)
         if not self.reason:
@@ -229,7 +229,7 @@ class _State:
                 added = fields_beyond(block.fields, _TEXT_FIELDS)
                 return [added_part("messages", self.model, text=added)] if added else []
             case kind if block is not None and kind and kind not in _KINDS:
-                # Of a tool of the provider's own, or of a kind that is new.
+                # From a tool of the provider's own, or of a new kind.
                 given: dict[str, Any] = {"input": arguments_of(block.raw)} if block.pieces else {}
                 given |= {
                     name: "".join((text_of(block.fields.get(name)), *texts)) for name, texts in block.more.items()
@@ -261,7 +261,7 @@ class _State:
 
 
 def _body(request: ModelRequest, facts: ModelFacts, form: Form, names: PropertyNames) -> bytes:
-    """`names` has the tools of the request, and after them those that were loaded."""
+    """The request body. `names` has the tools of the request, followed by the tools that were loaded."""
     spoken = spoken_in(request, form)
     body: dict[str, Any] = {
         "model": request.model,

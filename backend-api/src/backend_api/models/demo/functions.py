@@ -1,4 +1,4 @@
-"""What scenes of the demo model compute: each function gives more fields to the scene that names it."""
+"""Functions for scenes of the demo model: each adds computed fields to the scene that names it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from backend_api.models.demo.request import Fields, Request, fenced, quoted
 
 MOST_READ = 3
-"""Of the files that come with one message."""
+"""The most files that are read for one message."""
 MOST_WORDS = 20_000
 _WHAT_I_DO = re.compile(r"^(which|what)(\s.+?)?\s+I\s+(\w+)[.?]?$", re.IGNORECASE)
 _WANTS = re.compile(r"^(?:最?喜欢|想|要)")
@@ -21,7 +21,7 @@ _BEGUN = re.compile(r"^Created (\S+)\.", re.MULTILINE)
 
 
 def tasks(request: Request) -> Fields:
-    """`tasks` for other agents, their `count`, and the `answers`, each below what was asked for."""
+    """Fields for sub-agents: their `tasks`, the `count`, and the `answers`, each under its task."""
     wanted = request.fields["task"]
     given = [wanted] if wanted else [request.text("first_task"), request.text("second_task")]
     described = {call.call_id: (call.arguments or {}).get("description") for a in request.answers for call in a.calls}
@@ -37,7 +37,7 @@ def tasks(request: Request) -> Fields:
 
 
 def question(request: Request) -> Fields:
-    """The `question`, its `options` (none where only the person can know), and their `answer` as code."""
+    """The `question`, its `options` (none if only the person can know), and the `answer` as code."""
     text = request.fields["question"]
     if found := _WHAT_I_DO.match(text):
         asks, about, does = found.groups(default="")
@@ -55,7 +55,7 @@ def question(request: Request) -> Fields:
 
 
 def report(request: Request) -> Fields:
-    """The `title` and `path` of a report, what a `search` found for it where there was one, and a word of `gaps`."""
+    """The `title` and `path` of a report, the result of a `search` if there was one, and a note on `gaps`."""
     topic, results = request.fields["topic"], request.results
     name = re.sub(r"[^\w]+", "-", topic.lower()).strip("-")[:40] or "report"
     search = ""
@@ -71,7 +71,7 @@ def report(request: Request) -> Fields:
 
 
 def attached_files(request: Request) -> Fields:
-    """`files` that came with the message, their `names`, and their `contents` as far as they were read."""
+    """The `files` that came with the message, their `names`, and the `contents` of those that were read."""
     paths = request.attachments[:MOST_READ]
     shown = [f"`{path}`\n\n{fenced(result.output)}" for path, result in zip(paths, request.results, strict=False)]
     return {
@@ -82,7 +82,7 @@ def attached_files(request: Request) -> Fields:
 
 
 def written_paper(request: Request) -> Fields:
-    """The `records` that were kept, their `keys` as `key1` and so on, and the `project`, as far as results tell."""
+    """The `records` that were kept, their `keys` as `key1` and so on, and the `project`, taken from results."""
     told = [result.output for result in request.results if result.success]
     records = [found[1] for one in told if (found := _KEPT.search(one))]
     keys = [found[1] for one in told if (found := _CITED.search(one))]
@@ -92,7 +92,7 @@ def written_paper(request: Request) -> Fields:
 
 
 def numbered_words(request: Request) -> Fields:
-    """As many `words` as are asked for."""
+    """As many `words` as requested."""
     count = min(int(request.fields["count"]), MOST_WORDS)
     return {"words": " ".join(f"word{number}" for number in range(1, count + 1))}
 

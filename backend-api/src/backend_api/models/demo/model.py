@@ -83,12 +83,12 @@ class DemoModel:
 
 
 def _in_families(request: ModelRequest) -> frozenset[str]:
-    """The tools that the prompt names beside those of the request."""
+    """The tools that the prompt lists in addition to those of the request."""
     return frozenset(name for line in _LISTED.findall(request.system) for name in _NAME.findall(line))
 
 
 def _as_meant(turn: Turn) -> Turn:
-    """With the calls that went through the pair as those of the tools they meant."""
+    """The turn with calls through the generic tool replaced by calls of the tools they meant."""
     if not isinstance(turn, AssistantTurn):
         return turn
     return replace(turn, calls=tuple(meant_by(call).request for call in turn.calls))

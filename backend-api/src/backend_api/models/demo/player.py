@@ -1,4 +1,4 @@
-"""Plays the scenes of the demo model: what it says and calls next follows from the conversation alone."""
+"""Plays the scenes of the demo model: its next text and calls follow from the conversation alone."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from backend_api.models.demo.scenes import Call, Scene, Step, Words, read_script
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What the model says and calls next."""
+    """The model's next text and calls."""
 
     text: str
     calls: tuple[ToolRequest, ...] = ()
@@ -25,7 +25,7 @@ class Reply:
 
 
 def next_reply(turns: Sequence[Turn], tools: frozenset[str], *, is_subagent: bool = False) -> Reply:
-    """A sub-agent answers another agent, with no word of who it is."""
+    """The next reply. A sub-agent answers another agent, and does not introduce itself."""
     if turns and isinstance(turns[-1], NoteTurn) and turns[-1].text.startswith(ASKED):
         return _summary(turns)
     last_user = max((index for index, turn in enumerate(turns) if isinstance(turn, UserTurn)), default=-1)
@@ -61,14 +61,14 @@ def _summary(turns: Sequence[Turn]) -> Reply:
 
 
 def _thought(request: Request, reply: Reply) -> str:
-    """What a script has for a thought: where it stands, and what comes next."""
+    """The scripted thought: how far the scene is, and what comes next."""
     now = request.text("thought_results" if request.answers else "thought_start", count=len(request.results))
     names = ", ".join(call.name for call in reply.calls)
     return f"{now} {request.text('thought_calls' if reply.calls else 'thought_end', tools=names)}"
 
 
 def _background_reply(turns: Sequence[Turn], request: Request) -> Reply | None:
-    """The answer to the end of a command in the background, unless something else is at work."""
+    """The answer to the end of a background command, unless another scene is in progress."""
     scene = read_script().scene("background")
     latest = takewhile(lambda turn: isinstance(turn, NoteTurn), reversed(turns))
     texts = (turn.text for turn in latest if isinstance(turn, NoteTurn))
@@ -82,7 +82,7 @@ def _background_reply(turns: Sequence[Turn], request: Request) -> Reply | None:
 
 
 def _with_fields(scene: Scene, request: Request) -> Request:
-    """With those that every scene has, and its own."""
+    """The request with the fields that every scene has, and the scene's own."""
     first, last = (request.results[0], request.results[-1]) if request.results else (None, None)
     fields: dict[str, Any] = {name: found.strip() for name, found in request.fields.items()}
     for name, rule in scene.fields.items():
@@ -148,7 +148,7 @@ def _calls(call: Call, request: Request, tools: frozenset[str]) -> Iterator[Tool
 
 
 def _argument(value: Any, request: Request) -> Any:
-    """Filled as deep as it goes; a field that holds a list is given as that."""
+    """Fills texts at any depth; a field that holds a list is inserted as a list."""
     if isinstance(value, list):
         return [_argument(element, request) for element in cast("list[Any]", value)]
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""One request of the person to the demo model, what came of it so far, and what is said of it."""
+"""One request of the person to the demo model, its results so far, and the texts for it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NAME = re.compile(r"\{(\w+)\}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """`answers` of the model and `results` of tools since it was made, in order; `attachments` are paths."""
+    """`answers` of the model and `results` of tools since the request, in order; `attachments` are paths."""
 
     language: Language
     texts: Mapping[str, Text]
@@ -27,7 +27,7 @@ class Request:
     results: Sequence[ToolTurn] = ()
 
     def fill(self, text: Text, **more: Any) -> str:
-        """The text with fields and other texts in it. What a field holds is never filled itself."""
+        """Fills the text with fields and other texts. The value of a field is never filled itself."""
         fields = {**self.fields, **more}
 
         def value(found: re.Match[str]) -> str:
@@ -43,7 +43,7 @@ class Request:
 
 
 def language_of(text: str) -> Language:
-    """Chinese where the request begins so: what it names, such as a command or a file, may be of any language."""
+    """Chinese if the request begins in Chinese: names in it, such as commands and files, may be in any language."""
     first = next((character for character in text if character.isalpha()), "")
     return "zh" if "\u4e00" <= first <= "\u9fff" else "en"
 
@@ -55,7 +55,7 @@ def fenced(output: str) -> str:
 
 
 def quoted(answer: str) -> str:
-    """What another agent says, as Markdown that may hold code of its own."""
+    """Another agent's answer as a Markdown quote, which may contain code."""
     return "\n".join(f"> {line}".rstrip() for line in _shorten(answer).split("\n"))
 
 

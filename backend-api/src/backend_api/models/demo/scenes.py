@@ -1,4 +1,4 @@
-"""The scenes of the demo model, as `scenes.yaml` has them, which says what each part means."""
+"""The scenes of the demo model, read from `scenes.yaml`, which documents each part."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Words(_Strict):
 
 Text = str | Words
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""The safe one in C, where there is one: it reads several times as fast."""
+"""The safe loader in C if available, which is several times as fast."""
 
 
 def _compile(pattern: str) -> re.Pattern[str]:
@@ -75,7 +75,7 @@ class Script(_Strict):
     scenes: tuple[Scene, ...]
 
     def find(self, message: str) -> tuple[Scene, re.Match[str]] | None:
-        """The first scene that begins so, and how."""
+        """The first scene whose pattern matches, with the match."""
         found = ((scene, pattern.search(message)) for scene in self.scenes for pattern in scene.begins)
         return next(((scene, match) for scene, match in found if match), None)
 

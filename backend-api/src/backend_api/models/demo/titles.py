@@ -1,4 +1,4 @@
-"""What the demo model calls a conversation: by the request it began with, in its language."""
+"""The demo model's title for a conversation: by its first request, in the language of that."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from backend_api.models.demo.scenes import read_script
 
 
 def title_for(turns: list[Turn]) -> str:
-    """Empty for a request it does not know, so that the conversation keeps its first line."""
+    """The title, or empty for a request it does not know, so that the conversation keeps its first line as title."""
     last = turns[-1] if turns else None
     asked = asked_of(last).strip() if isinstance(last, UserTurn) else ""
     script = read_script()

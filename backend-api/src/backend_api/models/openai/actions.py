@@ -1,6 +1,6 @@
-"""Actions of OpenAI's computer tool as calls of the desktop's tools.
+"""Actions of OpenAI's computer tool as calls of the desktop tools.
 
-Source: OpenAI's guide on computer use, with its handlers for a desktop that xdotool works on.
+Source: OpenAI's guide on computer use, with its handlers for a desktop driven by xdotool.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from backend_api.models.wire.faults import as_object
 Call = tuple[str, dict[str, Any]]
 """The name of a tool, and its arguments."""
 NO_TOOL = "computer_call"
-"""An action that is not known is called by a name that begins so, which no tool has."""
+"""The prefix of the tool name for an unknown action, which no tool has."""
 WAIT_S = 2
 PIXELS_A_NOTCH = 100
 MOST_NOTCHES = 50
@@ -22,7 +22,7 @@ _WHEEL = {"scroll_y": ("up", "down"), "scroll_x": ("left", "right")}
 
 
 def calls_of_action(action: object) -> list[Call]:
-    """What does it, in order. Values are judged by the tools."""
+    """The calls that perform an action, in order. The tools validate the values."""
     given = as_object(action)
     kind = given.get("type")
     if kind in ("click", "double_click", "move", "scroll") and not {"x", "y"} <= given.keys():
@@ -56,7 +56,7 @@ def _mouse(action: str, given: dict[str, Any], **more: Any) -> Call:
 
 
 def _scrolled(given: dict[str, Any]) -> list[Call]:
-    """By notches of the wheel, one call for each way."""
+    """Scrolls by notches of the wheel, one call for each direction."""
     found: list[Call] = []
     for name, (back, on) in _WHEEL.items():
         distance = given.get(name) or 0
@@ -78,7 +78,7 @@ def _dragged(given: dict[str, Any]) -> Call:
 
 
 def _point(given: object) -> list[Any] | None:
-    """`{"x": 1, "y": 2}`, or `[1, 2]`."""
+    """A point given as `{"x": 1, "y": 2}`, or `[1, 2]`."""
     if isinstance(given, list):
         pair = cast("list[Any]", given)
         return pair if len(pair) == 2 else None
@@ -87,7 +87,7 @@ def _point(given: object) -> list[Any] | None:
 
 
 def _together(keys: object) -> str:
-    """Keys that go down together. Letters are written large, whether Shift is among them or not."""
+    """Keys that are pressed together. The model writes letters in upper case, whether Shift is among them or not."""
     names = [str(key) for key in cast("list[object]", keys)] if isinstance(keys, list) else []
     if len(names) > 1:
         names = [name.lower() if len(name) == 1 else name for name in names]

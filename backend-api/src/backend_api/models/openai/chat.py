@@ -1,4 +1,4 @@
-"""Chat completions of OpenAI and of everything that speaks its protocol."""
+"""The chat completions of OpenAI and of compatible servers."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class OpenAiChatModel(OpenAiClient):
 
 @dataclass(slots=True)
 class _State:
-    """What a stream has said so far. Providers differ in every detail of calls, usage and endings."""
+    """The state of one stream. Providers differ in every detail of calls, usage and endings."""
 
     api: ProviderApi
     model: str
@@ -59,15 +59,15 @@ class _State:
     broken: ModelAnswerError | None = None
     is_refused: bool = False
     is_over: bool = False
-    """Never: usage follows the last choice, and the mark of the end follows that."""
+    """Always False: usage follows the last choice, and the end marker follows that."""
     is_empty: bool = True
-    """Whether nothing of an answer came yet."""
+    """Whether no part of an answer has arrived yet."""
     messages: WholeMessages | None = None
-    """Where they come in the place of deltas."""
+    """Set if whole messages come instead of deltas."""
     is_thinking_shown: bool = False
     details: dict[str, ReasoningDetails] = field(default_factory=dict[str, ReasoningDetails])
     added: Json = field(default_factory=dict[str, Any])
-    """To the message itself."""
+    """Unknown fields of the message itself."""
 
     def __post_init__(self) -> None:
         self.calls, self.content = ChatCalls(self.api.name, self.model), ContentParts(self.model)
@@ -97,11 +97,11 @@ class _State:
         return parts
 
     def events_of(self, answer: dict[str, Any]) -> list[dict[str, Any]]:
-        """It is read as an event is, but for what it calls its message."""
+        """A whole answer is read like an event, though it names its message differently."""
         return [answer] if answer.get("choices") else []
 
     def closing_parts(self, *, is_done: bool) -> list[Part]:
-        """Calls and ending. A stream without its closing mark was cut, and one without a reason is not whole."""
+        """The calls and the finish. A stream without its end marker was cut, and one without a reason is incomplete."""
         if self.broken is not None:
             raise self.broken
         if self.reason is None:
@@ -118,7 +118,7 @@ class _State:
         return [*self._kept(), *added, *calls, FinishPart(reason)]
 
     def _said_whole(self, message: dict[str, Any]) -> list[Part]:
-        """A message in the place of a delta: one that follows deltas repeats them."""
+        """Reads a message that comes instead of a delta; one that follows deltas only repeats them."""
         if self.messages is None and not self.is_empty:
             return []
         self.messages = self.messages or WholeMessages()
@@ -144,7 +144,7 @@ class _State:
         return parts
 
     def _take_calls(self, delta: dict[str, Any]) -> bool:
-        """Whether there are any."""
+        """Collects the calls, and returns whether there are any."""
         given: object = delta.get("tool_calls") or []
         calls = cast("list[object]", [given] if isinstance(given, dict) else given)
         for call in calls:
@@ -155,8 +155,8 @@ class _State:
         return bool(calls or function)
 
     def _take_calls_beside(self, choices: list[dict[str, Any]]) -> None:
-        """Those of further choices, which are no other answers, as none are asked for: Copilot tells Claude's text in
-        the first one and its calls in the second."""
+        """Collects the calls of further choices. They are not alternative answers, since none are requested: Copilot
+        sends Claude's text in the first choice and its calls in the second."""
         for choice in map(as_object, choices):
             delta = as_object(choice.get("delta") or choice.get("message"))
             if self._take_calls(delta):
@@ -182,7 +182,7 @@ class _State:
         return [part for kept in self.details.values() for part in kept.parts(is_shown=is_shown)]
 
     def _kept(self) -> list[Part]:
-        """What goes back of the thinking that ends here."""
+        """The data to be sent back of the thinking that ends here."""
         return [*self._details(), *self.content.closing()]
 
     def _finish(self, word: object, choice: dict[str, Any]) -> None:
@@ -192,14 +192,14 @@ class _State:
         self.reason = reason
 
     def _look_for_fault(self, event: dict[str, Any]) -> None:
-        """Of servers that send one without calling it an error."""
+        """Raises for an error that a server sends without calling it one."""
         if is_fault(event):
             raise openai_fault(event, self.api)
 
 
 def _goes_back(name: str, value: object) -> bool:
-    """Whether a field of a message that is not known is the provider's own, and wanted back: strict servers refuse
-    others that they send themselves."""
+    """Whether an unknown field of a message has to be sent back to the provider: strict servers refuse other fields,
+    even those they send themselves."""
     return bool(value) and name not in _KNOWN and (isinstance(value, dict) or "signature" in name or "thought" in name)
 
 
@@ -224,6 +224,6 @@ def _body(request: ModelRequest, *, is_official: bool) -> bytes:
         **openai_fields(request.model, request.thinking, is_official=is_official, has_tools=bool(request.tools)),
     }
     system = to_json({"role": "system", "content": request.system})
-    # Some tens of kilobytes, which are the same each time.
+    # Serialised once per tool: tens of kilobytes that never change.
     tools = [f'{{"type":"function","function":{tool.offer}}}' for tool in request.tools]
     return body_of(body, "messages", [system, *messages_of(request)], tools)

@@ -1,7 +1,7 @@
-"""Calls of a stream of chat completions, put together of their pieces.
+"""Calls in a stream of chat completions, assembled from their pieces.
 
-What is the same call is known by its id, then by its index. Servers repeat a call at another index, give several calls
-one index, leave out ids and indexes, or change an id on the way.
+Pieces are matched by id, then by index. Servers repeat a call at another index, give several calls one index, leave out
+ids and indexes, or change an id midway.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from backend_api.models.wire.tool_calls import arguments_of, call_part, given_ar
 _KNOWN = frozenset({"index", "id", "type", "function", "name", "arguments"})
 _KNOWN_OF_FUNCTION = frozenset({"name", "arguments", "parameters"})
 _MOST_LOOKS = 16
-"""At the arguments of a call while they come: looking at long ones takes its time."""
+"""The most times a call's arguments are parsed while they arrive, since parsing long ones is slow."""
 
 
 @dataclass(slots=True)
 class _ChatCall:
-    """A call while its pieces come; `pieces` by where they came."""
+    """A call while its pieces arrive; `pieces` are grouped by their position."""
 
     id: str = ""
     name: str = ""
@@ -34,7 +34,7 @@ class _ChatCall:
     looks: int = 0
 
     def is_whole(self, at: object) -> bool:
-        """Whether what came at this place is whole, as far as it was looked at."""
+        """Whether the arguments at this position are complete, as far as they may still be parsed."""
         came = self.pieces.get(at)
         if not came or not came[-1].rstrip().endswith("}") or self.looks >= _MOST_LOOKS:
             return False
@@ -42,8 +42,8 @@ class _ChatCall:
         return arguments_of("".join(came)) is not None
 
     def add_piece(self, at: object, piece: str, *, goes_on: bool) -> None:
-        """One that begins arguments anew stands by itself. Where it goes on with the same call, empty arguments before
-        it were none: proxies of Anthropic pass on those that its calls begin with."""
+        """Adds a piece; one that begins new arguments is kept apart. If it continues the same call, empty arguments
+        before it are dropped: proxies of Anthropic pass on those that its calls begin with."""
         if goes_on and piece.strip() and len(came := self.pieces.get(at, [])) <= 2 and is_nothing("".join(came)):
             self.pieces[at] = []
         elif piece.lstrip().startswith("{") and self.is_whole(at):
@@ -51,7 +51,7 @@ class _ChatCall:
         self.pieces.setdefault(at, []).append(piece)
 
     def raws(self) -> list[str]:
-        """Its arguments: those of several calls where several different ones came under its id."""
+        """The call's arguments; several if different complete ones arrived under one id."""
         texts = ["".join(came) for came in self.pieces.values()]
         joined = "".join(texts)
         if len(texts) < 2 or (joined.strip() and arguments_of(joined) is not None):
@@ -66,7 +66,7 @@ class _ChatCall:
 
 @dataclass(slots=True)
 class ChatCalls:
-    """Those of one answer, of this `model`."""
+    """The calls of one answer of this `model`."""
 
     provider: str
     model: str
@@ -75,7 +75,7 @@ class ChatCalls:
     _by_index: dict[object, _ChatCall] = field(default_factory=dict[object, _ChatCall])
 
     def add(self, delta: object) -> None:
-        """The next piece of one of them. Raises `ModelUnavailableError` where there are too many."""
+        """Adds the next piece of a call. Raises `ModelUnavailableError` if there are too many calls."""
         given = as_object(delta)
         function = as_object(given.get("function"))
         identifier = str(given.get("id") or "")[:MAX_NAME_CHARACTERS]
@@ -96,7 +96,7 @@ class ChatCalls:
             merge(call.added_to_function, fields_beyond(function, _KNOWN_OF_FUNCTION))
 
     def parts(self) -> list[Part]:
-        """All of them, whole. Raises `ModelUnavailableError` where there are too many."""
+        """All calls, complete. Raises `ModelUnavailableError` if there are too many."""
         return [part for call in self._calls for part in self._parts_of(call)]
 
     def _parts_of(self, call: _ChatCall) -> list[Part]:
@@ -120,7 +120,7 @@ class ChatCalls:
         if known is not None and not _is_other(known, identifier, index, name, piece):
             return known
         if len(self._calls) > MOST_CALLS:
-            # They are told at the end of the answer, and until then there could be any number.
+            # Calls are passed on at the end of the answer, so their number has to be limited here.
             raise too_many_calls(self.provider)
         self._calls.append(call := _ChatCall())
         return call
@@ -136,7 +136,7 @@ def _piece(function: Json, given: Json) -> str:
 
 
 def _is_other(call: _ChatCall, identifier: str, index: object, name: str, piece: str) -> bool:
-    """Whether a piece begins a call other than the one that its place says."""
+    """Whether a piece begins another call than its index suggests."""
     if not name or not call.name:
         return False
     differs = bool(identifier and call.id and identifier != call.id)

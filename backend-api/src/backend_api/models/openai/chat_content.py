@@ -1,4 +1,4 @@
-"""Content of a chat completion that is more than a text: the parts it comes in, and how they go back.
+"""Content of a chat completion that is a list of parts instead of a text, and how it is sent back.
 
 Sources: Mistral's reference of chat completions (chunks of thinking and of text); OpenAI's of content parts.
 """
@@ -15,30 +15,30 @@ from backend_api.models.wire.faults import as_object
 _TEXTS = frozenset({"text", "output_text"})
 _THOUGHTS = frozenset({"thinking", "reasoning", "reasoning_content", "reasoning_text", "thought"})
 _NOT_KEPT = frozenset({"image_url", "input_audio", "audio", "file", "reference", "refusal"})
-"""Parts that nobody wants back."""
+"""Parts that are not sent back."""
 _TEXT_FIELDS = frozenset({"type", "text", "annotations", "logprobs"})
 
 
 @dataclass(slots=True)
 class ContentParts:
-    """Reads content that comes as a list of parts, each of which may come in pieces."""
+    """Reads content that is a list of parts, each of which may arrive in pieces."""
 
     model: str
     _thought: Json | None = None
-    """What goes back of the thinking that is open, beside its text."""
+    """The data to be sent back of the open thinking, besides its text."""
 
     @property
     def is_open(self) -> bool:
-        """Whether thinking is."""
+        """Whether a thinking part is open."""
         return self._thought is not None
 
     def parts(self, content: object) -> list[Part]:
-        """What the next content adds."""
+        """The parts that the next piece of content adds."""
         given = cast("list[object]", content) if isinstance(content, list) else [content]
         return [part for one in given for part in self._parts_of(one)]
 
     def closing(self) -> list[Part]:
-        """Ends the thinking that is open."""
+        """Ends the open thinking part."""
         thought, self._thought = self._thought, None
         return [] if thought is None else [ThinkingPart("", opaque=added_json("chat", self.model, thought=thought))]
 
@@ -73,7 +73,7 @@ class ContentParts:
 
 @dataclass(slots=True)
 class _Written:
-    """A list of content parts in the making, as of `begin` in the turn's text."""
+    """A list of content parts being written; the turn's text is written up to `begin`."""
 
     turn: AssistantTurn
     items: list[Json] = field(default_factory=list[Json])
@@ -87,7 +87,7 @@ class _Written:
 
 
 def content_of(turn: AssistantTurn, model: str) -> str | list[Json] | None:
-    """What an assistant's message has for its content: a text, unless the model sent parts of another kind."""
+    """The content of an assistant's message: a text, unless the model sent parts of another kind."""
     written = _Written(turn)
     is_list = False
     for thinking in turn.thinking:
@@ -107,7 +107,7 @@ def content_of(turn: AssistantTurn, model: str) -> str | list[Json] | None:
 
 
 def fields_of(turn: AssistantTurn, model: str) -> Json:
-    """What the provider added to the message itself."""
+    """The fields that the provider added to the message itself."""
     fields: dict[str, Any] = {}
     for thinking in turn.thinking:
         merge(fields, as_object(added_of(thinking.opaque, "chat", model).get("message")))

@@ -1,4 +1,4 @@
-"""A conversation as the messages of OpenAI's chat completions, and of everything that speaks its protocol."""
+"""A conversation as messages of OpenAI's chat completions and of compatible servers."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ _Content = str | list[dict[str, Any]]
 
 
 def messages_of(request: ModelRequest) -> list[bytes]:
-    """In JSON, each or, before the first picture, several joined by commas: those are made and joined once, whatever
-    comes later. Neighbours of the user's role are one message, as templates of some models want the roles to alternate.
-    Results of tools are text alone there: what they show follows the last of them, as the user's."""
+    """The messages in JSON. Those before the first picture are joined by commas in one piece, which is built once and
+    reused. Neighbours with the user's role are one message, since some models' templates require alternating roles.
+    Results of tools can only be text here: their pictures follow the last result, as the user's message."""
     turns, key = request.turns, ("chat", request.model)
     begin, joined = request.rendered.known(key, turns)
     end = _end_of_joinable(turns, begin)
@@ -46,7 +46,8 @@ def messages_of(request: ModelRequest) -> list[bytes]:
 
 
 def _end_of_joinable(turns: Sequence[Turn], begin: int) -> int:
-    """Up to where the turns from `begin` on, those before the first picture, are messages that nothing is joined to."""
+    """The end of the turns, from `begin` up to the first picture, whose last message can't be merged with a later
+    one."""
     end = next((at for at in range(begin, len(turns)) if pictures_in(turns[at])), len(turns))
     while end > begin and not _is_message(turns[end - 1]):
         end -= 1
@@ -54,7 +55,7 @@ def _end_of_joinable(turns: Sequence[Turn], begin: int) -> int:
 
 
 def _is_message(turn: Turn) -> bool:
-    """Whether it is one by itself."""
+    """Whether the turn is a message of its own."""
     return isinstance(turn, ToolTurn) or (isinstance(turn, AssistantTurn) and bool(turn.calls or turn.text.strip()))
 
 
@@ -91,7 +92,7 @@ def _messages(turns: Sequence[Turn], request: ModelRequest) -> list[bytes]:
 
 
 def _user_message(told: Sequence[UserTurn | NoteTurn | list[dict[str, Any]]]) -> bytes:
-    """The user's message of these."""
+    """One user message for all of these."""
     first, *others = told
     if not others and not isinstance(first, list):
         return first.once("chat", lambda turn: to_json({"role": "user", "content": _content(turn)}))

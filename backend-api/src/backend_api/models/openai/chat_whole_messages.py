@@ -1,4 +1,5 @@
-"""Chunks of a chat completion with whole messages in the place of deltas: each of all so far, or of what is new."""
+"""Chunks of a chat completion that hold whole messages instead of deltas: the whole text so far, or only the new
+part."""
 
 from __future__ import annotations
 
@@ -12,16 +13,16 @@ _TEXTS = ("content", *REASONING)
 
 @dataclass(slots=True)
 class _Text:
-    """One text of a message; `told` where it may be one that grows."""
+    """One text of a message; `told` is the text so far while it may be a growing one."""
 
     told: str = ""
     grows: bool | None = None
-    """None where that is not clear yet."""
+    """Whether each message has the whole text so far; None until that is clear."""
     repeats: int = 0
-    """How often the first one came again by then: it is a piece each time, or does not grow."""
+    """How often the first text has been repeated: either each repetition is a piece, or the text does not grow."""
 
     def changes(self, text: str) -> str:
-        """What the next one adds."""
+        """The new part of the next text."""
         if self.grows is False or not text:
             return text
         if not self.told:
@@ -44,12 +45,12 @@ class _Text:
 
 @dataclass(slots=True)
 class WholeMessages:
-    """Those of one answer."""
+    """The messages of one answer."""
 
     _texts: dict[str, _Text] = field(default_factory=dict[str, _Text])
 
     def changes(self, message: Json) -> Json:
-        """The next one with what is new alone."""
+        """The next message reduced to what is new."""
         new = {
             name: self._texts.setdefault(name, _Text()).changes(text)
             for name in _TEXTS

@@ -1,4 +1,4 @@
-"""The connections, key and headers of OpenAI and of servers that speak as it does, in whichever of its wire formats."""
+"""The connections, key and headers of OpenAI and of compatible servers, for any of its wire formats."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from backend_api.models.wire.faults import fault_in_stream
 from backend_api.models.wire.wire import StreamState, ask
 
 OPENAI = ProviderApi(name="The OpenAI-compatible provider", key_setting="OPENAI_API_KEY")
-"""Of `OPENAI_BASE_URL`; a provider with settings of its own has one of its own."""
+"""The provider at `OPENAI_BASE_URL`; a provider with settings of its own brings its own."""
 
 
 class OpenAiClient:
-    """A subclass says where its wire format is spoken."""
+    """The base class of the clients; a subclass sets the path of its wire format."""
 
     PATH: ClassVar[str]
 
@@ -34,8 +34,8 @@ class OpenAiClient:
         api: ProviderApi = OPENAI,
         facts: FactsOf = unknown,
     ) -> None:
-        """`is_users`: key or address are a user's. Neither a redirect nor anything of the deployment goes with them.
-        `api` says who is asked."""
+        """`is_users`: key or address are a user's, so redirects are not followed and no headers of the deployment are
+        sent. `api` names the provider."""
         self.api = api
         self.facts = facts
         base_url = base_url or f"https://{OPENAI_HOST}/v1"
@@ -51,7 +51,7 @@ class OpenAiClient:
         )
 
     async def aclose(self) -> None:
-        """Close its connections."""
+        """Closes its connections."""
         await self.endpoint.aclose()
 
     def _ask(self, body: bytes, state: StreamState) -> AsyncGenerator[Part, None]:
@@ -59,12 +59,12 @@ class OpenAiClient:
 
 
 def _deployment_headers() -> dict[str, str]:
-    """What its environment has, under the names that OpenAI's own client reads."""
+    """Headers from the deployment's environment, by the variables that OpenAI's own client reads."""
     named = {"openai-organization": "OPENAI_ORG_ID", "openai-project": "OPENAI_PROJECT_ID"}
     headers = {header: os.environ.get(variable, "") for header, variable in named.items()}
     return headers | custom_headers("OPENAI_CUSTOM_HEADERS")
 
 
 def openai_fault(error: object, api: ProviderApi) -> ModelError:
-    """The error such a server sends in the middle of a stream."""
+    """The error that a server sends in the middle of a stream."""
     return fault_in_stream(error, provider=api.name, key_setting=api.key_setting)

@@ -1,9 +1,9 @@
-"""OpenAI's computer tool in its responses: its calls as calls of the desktop's tools, and back.
+"""OpenAI's computer tool in its Responses API: its calls converted to calls of the desktop tools, and back.
 
-One of its calls has several actions, each of which is a call here, with a result of its own. Of these the first one
-keeps what the model sent (`ToolRequest.opaque`), and the others that they belong to the one before, so that it is
-written back as it came. Its answer is a screenshot and nothing else, so a call that has none, as it was denied, stopped
-or failed, or as its picture is no longer sent, is written as calls of functions, whose answers are texts.
+One of its calls has several actions, each of which becomes a call here, with a result of its own. The first of them
+keeps what the model sent (`ToolRequest.opaque`), and the others are marked as its continuation, so that the whole call
+is written back as it came. Its only possible answer is a screenshot, so a call without one (denied, stopped or failed,
+or its picture is no longer sent) is written as function calls, whose answers are texts.
 
 Source: OpenAI's guide on computer use, and its reference of responses.
 """
@@ -36,27 +36,28 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The items that one of our calls and its result are in a conversation, none where others stand for them."""
+    """The items for one of our calls and its result in a conversation; empty if the items of another call cover
+    them."""
 
     call: Sequence[Json] = ()
     result: Sequence[Json] = ()
 
 
 def form_of(request: ModelRequest, facts: ModelFacts) -> ComputerForm | None:
-    """The one this request declares: the model knows it, and all that it does is on offer."""
+    """The form this request declares, if the model knows it and all its tools are on offer."""
     form = facts.computer_use
     return form if form in ("computer", "computer_use_preview") and offers_all(request.tools) else None
 
 
 def declared(tools: Sequence[ToolSpec], form: ComputerForm | None) -> list[Json]:
-    """The tools of a request: the computer tool in the place of those it stands for."""
+    """The tools of a request, with the computer tool in place of the tools it stands for."""
     own = [_computer(form)] if form is not None else []
     hidden = DESKTOP_TOOLS if form is not None else frozenset[str]()
     return [*own, *functions_of([tool for tool in tools if tool.name not in hidden])]
 
 
 def functions_of(tools: Sequence[ToolSpec]) -> list[Json]:
-    """Tools as they are declared where no other form of them is."""
+    """The tools declared as functions."""
     return [_function(tool) for tool in tools]
 
 
@@ -77,15 +78,15 @@ def _function(tool: ToolSpec) -> Json:
 
 
 def calls_of(item: Json, *, provider: str) -> list[ToolCallPart]:
-    """Our calls of one of its calls. Raises `ValueError` for one of a form that is not known, and
-    `ModelUnavailableError` for one with more actions than an answer may have calls."""
+    """Our calls for one of its calls. Raises `ValueError` for an unknown form, and `ModelUnavailableError` if it has
+    more actions than an answer may have calls."""
     given = arguments_of(json_of(item).decode())
     if given is None:
         raise ValueError("a computer call that is no JSON")
     kept = {name: given[name] for name in ("call_id", "action", "actions", "pending_safety_checks") if name in given}
     whole = {**kept, "type": ITEM, "call_id": str(kept.get("call_id") or "")}
     actions = cast("list[object]", kept["actions"]) if isinstance(kept.get("actions"), list) else [kept.get("action")]
-    # Without an action it asks for its answer alone.
+    # Without an action it only asks for a screenshot.
     wanted = [action for action in actions if action is not None] or [{"type": "screenshot"}]
     if len(wanted) > MOST_CALLS:
         raise too_many_calls(provider)
@@ -108,7 +109,8 @@ def calls_of(item: Json, *, provider: str) -> list[ToolCallPart]:
 
 
 def _checks(pending: object) -> list[SafetyCheck]:
-    """What a person is told before they allow it. More than can be told are not taken, as nobody could allow them."""
+    """The safety checks shown to a person before they allow the call. Too many to show are refused, as nobody could
+    allow them."""
     found = [as_object(one) for one in cast("list[object]", pending or [])] if isinstance(pending or [], list) else None
     if found is None or len(found) > MOST_CHECKS or not all(one.get("id") for one in found):
         raise ValueError("safety checks of an unknown form")
@@ -122,7 +124,7 @@ def _checks(pending: object) -> list[SafetyCheck]:
 
 
 def written_in(request: ModelRequest, form: ComputerForm | None) -> dict[str, Written]:
-    """By our calls' ids, of all calls that are written as those of this form."""
+    """The items for all calls written in this form, by our calls' ids."""
     if form is None:
         return {}
     said = [turn for turn in request.turns if isinstance(turn, AssistantTurn) and any(one.opaque for one in turn.calls)]
@@ -136,7 +138,7 @@ def written_in(request: ModelRequest, form: ComputerForm | None) -> dict[str, Wr
 
 
 def _groups(calls: Sequence[ToolRequest]) -> list[tuple[Json, list[ToolRequest]]]:
-    """Calls that came of one of its calls, with that."""
+    """Groups our calls by the computer call they came from."""
     found: list[tuple[Json, list[ToolRequest]]] = []
     is_in_one = False
     for call in calls:
@@ -153,7 +155,8 @@ def _groups(calls: Sequence[ToolRequest]) -> list[tuple[Json, list[ToolRequest]]
 def _written(
     item: Json, calls: Sequence[ToolRequest], results: dict[str, ToolTurn], request: ModelRequest, form: ComputerForm
 ) -> dict[str, Written]:
-    """Nothing where one of them did not do what it was asked for, or the screenshot after them all can't be sent."""
+    """The items of one computer call; none if one of its calls failed or was not run, or if the screenshot after the
+    last can't be sent."""
     done = [results[call.call_id] for call in calls if call.call_id in results and results[call.call_id].success]
     if len(done) < len(calls):
         return {}
@@ -170,7 +173,7 @@ def _written(
         shown["detail"] = "original"
     answer: Json = {"type": f"{ITEM}_output", "call_id": call_id, "output": shown}
     if checks:
-        # It ran, so a person allowed it: what is held back always asks (`capabilities/approval.py`).
+        # It ran, so a person allowed it: calls with safety checks always ask (`capabilities/approval.py`).
         answer["acknowledged_safety_checks"] = checks
     only_one = Written([said], [answer])
     first, *others = calls

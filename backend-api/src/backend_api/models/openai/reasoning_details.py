@@ -1,5 +1,5 @@
-"""What gateways tell of a model's thinking in a list that goes back as it came: OpenRouter in `reasoning_details`,
-LiteLLM in `thinking_blocks`.
+"""Lists in which gateways send a model's thinking, to be sent back unchanged: `reasoning_details` of OpenRouter,
+`thinking_blocks` of LiteLLM.
 
 Source: OpenRouter's guide on reasoning tokens: the pieces of one detail share its type and index, and the whole
 sequence is sent back unchanged. LiteLLM's guide on reasoning content: a signature ends a block.
@@ -17,14 +17,14 @@ from backend_api.models.wire.surrogates import json_of
 DETAILS = "reasoning_details"
 LISTS = (DETAILS, "thinking_blocks")
 REASONING = ("reasoning_content", "reasoning", "thinking")
-"""Names by which servers tell thinking as a text."""
+"""The fields in which servers send thinking as text."""
 _SHOWN = ("text", "summary", "thinking")
 _GROWING = (*_SHOWN, "data")
 
 
 @dataclass(slots=True)
 class _Detail:
-    """One of them so far. Texts are put together at the end: else a long one were copied with each of its pieces."""
+    """One detail so far. Its texts are joined at the end, so that a long one is not copied for each piece."""
 
     fields: dict[str, Any]
     texts: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
@@ -48,7 +48,7 @@ class _Detail:
 
 @dataclass(slots=True)
 class ReasoningDetails:
-    """Those of one stream, put together of their pieces, under the name of their list."""
+    """The details of one stream, assembled from their pieces, under the name of their list."""
 
     name: str = DETAILS
     _details: list[_Detail] = field(default_factory=list[_Detail])
@@ -64,7 +64,7 @@ class ReasoningDetails:
                 self._details.append(_Detail(dict(piece)))
 
     def parts(self, *, is_shown: bool = True) -> list[Part]:
-        """All there are so far, each of them once; with their text, unless that `is_shown` already."""
+        """The details so far, each returned once; with their text unless that `is_shown` already."""
         details, self._details = self._details, []
         if not details:
             return []

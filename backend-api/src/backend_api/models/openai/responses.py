@@ -1,5 +1,5 @@
-"""OpenAI's responses, asked without a state of theirs: each request has the whole conversation, and what the model
-reasoned goes back encrypted, as it came.
+"""OpenAI's Responses API without server-side state: each request has the whole conversation, and the model's reasoning
+is sent back encrypted, as it came.
 
 Source: OpenAI's reference of responses and their streaming events, and its guide on reasoning without storage.
 """
@@ -47,15 +47,15 @@ from backend_api.models.wire.turns import body_of
 from backend_api.models.wire.wire import cut
 
 MIN_OUTPUT_TOKENS = 16
-"""Fewer are refused."""
+"""The least that the API accepts."""
 INCOMPLETE: dict[str, FinishReason] = {"steered": "stop", "max_messages": "stop"}
-"""Why an answer is not whole, beside what all providers say; where nothing is said it is its length."""
+"""Reasons for an incomplete answer, besides those common to all providers; without a reason it is the length."""
 _CALL_FIELDS = frozenset({"type", "id", "call_id", "name", "arguments", "status", "parsed_arguments"})
 _MESSAGE_FIELDS = frozenset({"type", "id", "role", "status", "content"})
 
 
 class OpenAiResponsesModel(OpenAiClient):
-    """`ChatModel` over OpenAI's responses."""
+    """`ChatModel` over OpenAI's Responses API."""
 
     PATH = "/responses"
 
@@ -68,19 +68,19 @@ class OpenAiResponsesModel(OpenAiClient):
 
 @dataclass(slots=True)
 class _State:
-    """What a stream has said so far."""
+    """The state of one stream."""
 
     api: ProviderApi
     model: str
     calls: OpenCalls = field(init=False)
-    """Those that are not whole yet."""
+    """The calls that are not complete yet."""
     waiting: list[ToolCallPart] = field(default_factory=list[ToolCallPart])
-    """Calls whose arguments may come at the end, and those after them."""
+    """Calls whose arguments may only arrive at the end, and the calls after them."""
     made: RepeatedCalls = field(default_factory=RepeatedCalls)
     text: Told = field(default_factory=Told)
     thinking: Told = field(default_factory=Told)
     has_ended: bool = False
-    """Whether an item did."""
+    """Whether an item has ended."""
     is_refused: bool = False
     reason: FinishReason | None = None
 
@@ -92,7 +92,7 @@ class _State:
         return self.reason is not None
 
     def events_of(self, answer: dict[str, Any]) -> list[dict[str, Any]]:
-        """Each item as it ends, and the end."""
+        """The events of a whole response: the end of each item, and the end."""
         if str(answer.get("type")).startswith("response."):
             return [answer]
         output = answer.get("output")
@@ -105,7 +105,7 @@ class _State:
         return [*ended, {"type": "response.completed", "response": answer | {"output": []}}]
 
     def closing_parts(self, *, is_done: bool) -> list[Part]:
-        """The ending. A stream without its last event was cut, whether it `is_done` or not."""
+        """The finish. A stream without its last event was cut, whether it `is_done` or not."""
         if self.reason is None:
             raise cut(self.api.name)
         return [FinishPart(self.reason)]
@@ -194,18 +194,19 @@ class _State:
             case "computer_call":
                 return [*self.made.new(calls_of(item, provider=self.api.name))]
             case _:
-                # Of a tool of the provider's own, or of a kind that is new.
+                # From a tool of the provider's own, or of a new kind.
                 return [added_part("responses", self.model, item=item)]
 
     def _thought(self, event: dict[str, Any], item: dict[str, Any]) -> list[Part]:
-        """Its text where that came in no pieces, and what goes back."""
+        """The thinking in an item: its text if that did not arrive in pieces, and the data to be sent back."""
         text = self.thinking.rest_of_item(event, text_of(item.get("summary")) or text_of(item.get("content")))
         kept = {name: value for name, value in item.items() if value is not None}
         opaque = json_of(kept).decode() if item.get("encrypted_content") else None
         return [ThinkingPart(text, opaque=opaque)] if text or opaque else []
 
     def _said(self, event: dict[str, Any], item: dict[str, Any]) -> list[Part]:
-        """Its text where that came in no pieces, and what goes back beside it, such as its phase."""
+        """The text of a message if that did not arrive in pieces, and other fields to be sent back, such as its
+        phase."""
         said, refusal = said_in(item.get("content"))
         self.is_refused = self.is_refused or bool(refusal)
         text = self.text.rest_of_item(event, said)
@@ -214,8 +215,8 @@ class _State:
         return [*_texts(text), *beside]
 
     def _called(self, call: OpenCall, item: dict[str, Any]) -> list[Part]:
-        """`item` says what its arguments are once it is whole; else they are what came of them. One without any waits
-        for the end, as they may come there."""
+        """Ends a call. `item` has the arguments if it is complete; otherwise they are the pieces that arrived. A call
+        without arguments is held until the end, where they may still arrive."""
         call_id, name, raw = item.get("call_id") or call.id, item.get("name") or call.name, call.arguments_with(item)
         added = fields_beyond(item, _CALL_FIELDS)
         opaque = added_json("responses", self.model, call=added) if added else None
@@ -240,8 +241,8 @@ class _State:
         return parts
 
     def _rest(self, output: list[dict[str, Any]]) -> list[Part]:
-        """What ends with the answer, and what its whole output alone has. Its ids may be others than those of the
-        stream, so that it counts only where there was nothing of a kind."""
+        """The calls still open at the end, and the items that only the whole output has. Its ids may differ from those
+        in the stream, so a kind of item counts only if the stream had none of it."""
         parts = [part for call in self.calls.take_rest() for part in self._called(call, {})]
         is_called = bool(self.waiting) or self.made.is_any
         is_said, is_thought, has_ended = self.text.is_any, self.thinking.is_any, self.has_ended
@@ -299,6 +300,6 @@ def _body(request: ModelRequest, computer: ComputerForm | None, *, may_search: b
     if request.tools:
         body["tools"] = declared_search(declared(request.tools, computer), may_search=may_search)
     if computer == "computer_use_preview":
-        # It is refused otherwise.
+        # Requests without it are refused.
         body["truncation"] = "auto"
     return body_of(body, "input", items_of(request, computer, may_search=may_search))

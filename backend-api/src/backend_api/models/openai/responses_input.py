@@ -1,4 +1,4 @@
-"""A conversation as the items that OpenAI's responses take for input."""
+"""A conversation as input items of OpenAI's Responses API."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ NO_COMPUTER: Mapping[str, Written] = {}
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """How turns are written: for which model, and whether its provider's search for tools is declared."""
+    """How turns are written: for which model, and whether its provider's tool search is declared."""
 
     model: str
     may_search: bool
 
 
 def items_of(request: ModelRequest, computer: ComputerForm | None = None, *, may_search: bool = False) -> list[bytes]:
-    """In JSON, in the order they were said; each call and each result is an item of its own. `computer` is the computer
-    tool that is declared; where the model `may_search`, the search for tools is."""
+    """The items in JSON, in the order of the conversation; each call and each result is an item of its own. `computer`
+    is the computer tool that is declared; `may_search`: the tool search is declared."""
     request.rendered.forget()
     written, form = written_in(request, computer), _Form(request.model, may_search)
     as_for_all = partial(_items_json, form=form)
@@ -56,7 +56,7 @@ def items_of(request: ModelRequest, computer: ComputerForm | None = None, *, may
 
 
 def _is_alike(turn: Turn, written: Mapping[str, Written]) -> bool:
-    """Whether it is the same in all requests."""
+    """Whether the turn is written the same in all requests."""
     match turn:
         case ToolTurn():
             return not turn.pictures and turn.call_id not in written

@@ -1,6 +1,5 @@
-"""What a stream of responses told of its items so far. Servers tell it in pieces, whole or both, in any order:
-llama.cpp ends all items after the last piece, Copilot names an item differently in each event, and others leave out
-its place."""
+"""The state of the items in a stream of responses. Servers send them in pieces, whole or both, in any order: llama.cpp
+ends all items after the last piece, Copilot gives an item another id in each event, and others leave out its index."""
 
 from __future__ import annotations
 
@@ -17,11 +16,11 @@ from backend_api.models.wire.tool_calls import PartialCall, arguments_of, given_
 Json = dict[str, Any]
 _Key = tuple[str, object]
 _MOST_LOOKS = 64
-"""At all that was told: looking through it takes its time."""
+"""The most times all text so far is searched, since that is slow."""
 
 
 def _keys_of(event: Json, item: Json) -> list[_Key]:
-    """What an event's item may be known by: ids, then its place."""
+    """The keys an event's item may be known by: ids, then its index."""
     ids = (event.get("item_id"), item.get("id"), item.get("call_id"))
     index = event.get("output_index")
     place: list[_Key] = [("index", index)] if isinstance(index, int) else []
@@ -30,13 +29,13 @@ def _keys_of(event: Json, item: Json) -> list[_Key]:
 
 @dataclass(slots=True)
 class Told:
-    """The texts of one kind that were told, by their item."""
+    """The texts of one kind seen so far, by item."""
 
     _pieces: list[str] = field(default_factory=list[str])
     _parts: dict[_Key, set[object]] = field(default_factory=dict[_Key, set[object]])
-    """Which parts of an item's content were."""
+    """The parts seen of each item's content."""
     _is_open: bool = False
-    """Whether something was that names no item, and may be of the next one that ends."""
+    """Whether text without an item's id was seen, which may belong to the next item that ends."""
     _has_unnamed: bool = False
     _looks: int = 0
 
@@ -45,12 +44,12 @@ class Told:
         return bool(self._pieces)
 
     def begin(self, event: Json) -> None:
-        """An item of this kind begins, in the place of another one where a server has one place for all."""
+        """Begins an item of this kind; it replaces the previous one if the server uses one index for all."""
         self._is_open = False
         self._parts.pop(("index", event.get("output_index")), None)
 
     def add(self, event: Json, text: str) -> None:
-        """A piece of an item."""
+        """Adds a piece of an item's text."""
         if not text:
             return
         self._pieces.append(text)
@@ -61,11 +60,11 @@ class Told:
             self._is_open = self._has_unnamed = True
 
     def rest_of_part(self, event: Json, text: str) -> str:
-        """The text of a part that is whole now, unless it was told."""
+        """The text of a part that is complete now, or empty if it was seen already."""
         return self._rest(event, text, _part_of(event))
 
     def rest_of_item(self, event: Json, text: str) -> str:
-        """The text of an item that is whole now, unless it was told."""
+        """The text of an item that is complete now, or empty if it was seen already."""
         rest = self._rest(event, text, None)
         self._is_open = False
         return rest
@@ -101,39 +100,39 @@ class OpenCall(PartialCall):
 
     keys: Sequence[_Key] = ()
     begun: str = ""
-    """The arguments it had when it began."""
+    """The arguments at its start."""
     whole: str = ""
-    """Those that were told at their end."""
+    """The arguments sent when they were complete."""
 
     def arguments_with(self, item: Json) -> str:
-        """Its arguments, as its item or what came before says them."""
+        """The arguments, from the finished item or from earlier events."""
         given = (raw_arguments(item), self.whole, self.raw, self.begun)
         return next((raw for raw in given if not is_nothing(raw)), next(filter(None, given), ""))
 
 
 @dataclass(slots=True)
 class OpenCalls:
-    """Those of one answer, in their order."""
+    """The open calls of one answer, in order."""
 
     provider: str
     _calls: list[OpenCall] = field(default_factory=list[OpenCall])
 
     def begin(self, event: Json, item: Json) -> None:
-        """Raises `ModelUnavailableError` where there are too many."""
+        """Begins a call. Raises `ModelUnavailableError` if there are too many."""
         if len(self._calls) > MOST_CALLS:
             raise too_many_calls(self.provider)
         call_id, name = text_of(item.get("call_id")), text_of(item.get("name"))
         self._calls.append(OpenCall(call_id, name, keys=_keys_of(event, item), begun=raw_arguments(item)))
 
     def of(self, event: Json) -> OpenCall | None:
-        """That of which an event tells arguments: the last one where it does not say which."""
+        """The call an event's arguments belong to: the last one if the event does not say."""
         found = self._known(_keys_of(event, {}))
         if found is None and self._calls and event.get("output_index") is None:
             return self._calls[-1]
         return found
 
     def end(self, event: Json, item: Json) -> OpenCall:
-        """That which ends with this item, which may be its beginning, too."""
+        """The call that this item ends; the item may also be its first event."""
         keys, name = _keys_of(event, item), item.get("name")
         found = self._known(keys) or next(
             (call for call in self._calls if not (keys and call.keys) and (not name or call.name in ("", name))), None
@@ -144,7 +143,7 @@ class OpenCalls:
         return found
 
     def take_rest(self) -> Sequence[OpenCall]:
-        """Those that did not end."""
+        """Takes the calls that did not end."""
         rest, self._calls = self._calls, []
         return rest
 
@@ -153,7 +152,7 @@ class OpenCalls:
 
 
 def raw_arguments(item: Json) -> str:
-    """The arguments of a call's item as text."""
+    """The arguments in a call's item, as text."""
     given = item.get("arguments")
     return given if isinstance(given, str) else given_arguments(given) if given else ""
 
@@ -165,7 +164,7 @@ def output_of(response: Json) -> list[Json]:
 
 
 def completed(calls: Sequence[ToolCallPart], output: Sequence[Json]) -> Sequence[ToolCallPart]:
-    """These, with the arguments of the whole response where they have none."""
+    """The calls, completed with arguments from the whole response where they have none."""
     given = [item for item in output if item.get("type") == "function_call" and not is_nothing(raw_arguments(item))]
     return [_completed(call, given) for call in calls]
 
@@ -183,7 +182,7 @@ def _completed(call: ToolCallPart, given: list[Json]) -> ToolCallPart:
 
 
 def said_in(content: object) -> tuple[str, str]:
-    """What a message's content says, and what of it is a refusal."""
+    """The text of a message's content, and the part of it that is a refusal."""
     if not isinstance(content, list):
         content = [content]
     parts = cast("list[object]", content)

@@ -1,7 +1,7 @@
-"""`load_tools` as the tool search of OpenAI's responses that the caller runs itself.
+"""`load_tools` as the client-executed tool search of OpenAI's Responses API.
 
-Its results are definitions and nothing else: what `load_tools` said in words, such as that there is no such family,
-follows as a message.
+Its results can only be definitions: any words of `load_tools`, such as that there is no such family, follow as a
+message.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Json = dict[str, Any]
 
 
 def declared_search(tools: Sequence[Json], *, may_search: bool) -> list[Json]:
-    """The tools of a request, with the search in the place of `load_tools` where the model `may_search`."""
+    """The tools of a request, with the tool search in place of `load_tools` if the model `may_search`."""
     return [_search(tool) if may_search and tool.get("name") == LOAD_TOOL else tool for tool in tools]
 
 
@@ -36,7 +36,7 @@ def _search(tool: Json) -> Json:
 
 
 def searched(item: Json, model: str) -> ToolCallPart:
-    """The call of `load_tools` that an item means."""
+    """The call of `load_tools` that an item stands for."""
     given = item.get("arguments")
     raw = given if isinstance(given, str) else given_arguments(given) if given else ""
     added = fields_beyond(item, _CALL_FIELDS)
@@ -57,7 +57,7 @@ def search_call(call: ToolRequest, model: str) -> Json:
 
 
 def search_results(turn: ToolTurn, functions: Sequence[Json]) -> list[Json]:
-    """Its result, of which `functions` are the tools it defines."""
+    """The items for its result; `functions` are the tools it defines."""
     found: Json = {
         "type": "tool_search_output",
         "call_id": turn.call_id,

@@ -1,8 +1,8 @@
-"""Counts tokens in a process of its own, which is there while it is asked.
+"""Counts tokens in a separate process, which is kept while it is used.
 
-A vocabulary takes 25 to 45 MB, and half a second to load in which nothing else of its process goes on; most processes
-never need a count. So it is loaded beside them, by the first text that must be counted; in a thread it would hold the
-interpreter, and with it every stream of the process. Where nothing counts, the domain's estimate does.
+A vocabulary takes 25 to 45 MB, and half a second to load, which blocks its process; most processes never need a count.
+So it is loaded in a process beside them when the first text has to be counted; in a thread it would hold the
+interpreter lock, and with it every stream of the process. If counting fails, the domain's estimate is used.
 """
 
 from __future__ import annotations
@@ -23,19 +23,20 @@ from service_kit.programs import Program, ProgramStart, start_program
 logger = logging.getLogger(__name__)
 
 IDLE_S = 300.0
-"""It ends by itself when nothing was asked for so long."""
+"""Seconds without a request after which the process ends by itself."""
 WITHIN_S = 20.0
-"""Also where it has to be started, on a machine that is busy."""
+"""Timeout of a request, in seconds, which includes starting the process on a busy machine."""
 PAUSE_S = 60.0
-"""After it failed it is not started again for so long."""
+"""Seconds after a failure in which the process is not started again."""
 AT_ONCE = 64
-"""Texts, so that what is under way stays small."""
+"""The most texts of one request, so that each stays small."""
 _PROGRAM = Path(__file__).with_name("token_program.py")
 _COUNTED = TypeAdapter(list[int | None])
 
 
 class TokenProcess:
-    """Started when it is first asked, again after it has ended. It knows nothing of the deployment's environment."""
+    """Starts the process on first use, and again after it has ended. It gets nothing of the deployment's
+    environment."""
 
     def __init__(self, program: Path = _PROGRAM, *, idle_s: float = IDLE_S, within_s: float = WITHIN_S) -> None:
         self._program = program
@@ -47,11 +48,11 @@ class TokenProcess:
 
     @property
     def pid(self) -> int | None:
-        """While it is there."""
+        """The process id while it runs."""
         return self._process.pid if self._process is not None and self._process.exit_code is None else None
 
     async def count(self, vocabulary: str, texts: Sequence[str]) -> Sequence[int | None]:
-        """Of each text; None for one that can't be counted, and for all where nothing counts."""
+        """The count of each text; None for a text that can't be counted, and for all if counting fails."""
         counted: list[int | None] = []
         for begin in range(0, len(texts), AT_ONCE):
             some = texts[begin : begin + AT_ONCE]
@@ -60,7 +61,7 @@ class TokenProcess:
         return counted
 
     async def aclose(self) -> None:
-        """End it."""
+        """Ends the process."""
         async with self._one_by_one:
             await self._end()
 
@@ -72,7 +73,7 @@ class TokenProcess:
         try:
             async with asyncio.timeout(self._within_s):
                 said = await self._ask(asked)
-                # It may have come to its end while it was asked.
+                # The process may have ended just before the request.
                 counted = _COUNTED.validate_json(said or await self._ask(asked))
             if len(counted) != len(texts):
                 raise ValueError("as many numbers as texts")
@@ -82,13 +83,13 @@ class TokenProcess:
             await self._end()
             return None
         except asyncio.CancelledError:
-            # Nobody else is to read what it says to this.
+            # Ended, so that no later request reads its answer to this one.
             await self._end()
             raise
         return counted
 
     async def _ask(self, asked: bytes) -> bytes:
-        """Its line; nothing where it has ended."""
+        """The process's answer line, or empty if it has ended."""
         process = self._process
         if process is None or process.exit_code is not None:
             if not _is_installed("splintr"):

@@ -1,7 +1,7 @@
 """Counts tokens for `TokenProcess`: `python -I token_program.py IDLE_S`.
 
-A line of standard input is a list of a vocabulary's name and a list of texts; the line of output to it has a number for
-each, null for one that has none. It ends with its input, or once nothing was asked for `IDLE_S` seconds.
+A line of standard input is a list of a vocabulary's name and a list of texts; the output line for it has a number for
+each text, or null. It ends with its input, or after `IDLE_S` seconds without a request.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import splintr
 
 @cache
 def vocabulary(name: str) -> Callable[[str], list[int]]:
-    """It takes half a second and 25 to 45 MB."""
+    """Loads a vocabulary, which takes half a second and 25 to 45 MB."""
     package: Any = splintr
     encode: Callable[[str], list[int]] = package.Tokenizer.from_pretrained(name).encode_ordinary
     return encode
@@ -29,7 +29,7 @@ def count(name: str, text: str) -> int | None:
     try:
         return len(vocabulary(name)(text))
     except UnicodeError:
-        # Half of a surrogate pair, which no provider is sent either.
+        # Half of a surrogate pair, which is not sent to providers either.
         return None
 
 

@@ -1,4 +1,4 @@
-"""Tokens by the vocabularies of models, which come with a package: nothing is fetched."""
+"""Token counts by the vocabularies of models, which come with a package: nothing is downloaded."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from backend_api.agent.sizes import CountTokens, estimated_tokens
 
 NEWEST = "o200k_base"
-"""OpenAI's; also for models that nobody outside has the vocabulary of, such as Anthropic's."""
+"""OpenAI's vocabulary; also used for models whose vocabulary is not public, such as Anthropic's."""
 VOCABULARIES: tuple[tuple[str, str], ...] = (
     ("deepseek", "deepseek_v3"),
     ("qwen", "qwen3"),
@@ -26,31 +26,32 @@ VOCABULARIES: tuple[tuple[str, str], ...] = (
     ("gpt-4-", "cl100k_base"),
     ("gpt-3.5", "cl100k_base"),
 )
-"""The first whose name stands in the model's."""
+"""Vocabularies by a part of the model's name; the first match is used."""
 PIECES, PIECE_CHARACTERS = 8, 1_000
-"""Of a longer text so many pieces are counted, evenly over it: some milliseconds at most, and within a few percent."""
+"""A longer text is sampled in so many pieces, spread evenly: that takes some milliseconds at most, and is within a few
+percent."""
 REMEMBERED = 50_000
 
 CountEach = Callable[[str, Sequence[str]], Awaitable[Sequence[int | None]]]
-"""By a vocabulary's name, each of some texts; None for what can't be counted."""
+"""Counts tokens of some texts by a vocabulary's name; None for a text that can't be counted."""
 
 
 def vocabulary_of(model: str) -> str:
-    """By the model's name."""
+    """The vocabulary for a model's name."""
     name = model.lower()
     return next((vocabulary for part, vocabulary in VOCABULARIES if part in name), NEWEST)
 
 
 class Tokenizers:
-    """Those of one process. What was counted once is remembered, as a conversation is counted again at each turn where
-    its provider tells nothing. Where nothing counts, the domain's estimate does."""
+    """The counters of one process. Counts are cached, since a conversation is counted again at each turn if its
+    provider reports none. If counting fails, the domain's estimate is used."""
 
     def __init__(self, count_each: CountEach) -> None:
         self._count_each = count_each
         self._remembered: OrderedDict[tuple[str, int, int], int] = OrderedDict()
 
     def counter(self, model: str) -> CountTokens:
-        """Of texts as this model reads them."""
+        """A counter of tokens as this model reads them."""
         vocabulary = vocabulary_of(model)
 
         async def count(texts: Iterable[str]) -> int:
@@ -70,7 +71,7 @@ class Tokenizers:
         ]
 
     def _whole(self, vocabulary: str, text: str, pieces: Sequence[str], counted: Sequence[int | None]) -> int:
-        """Of a text, of whose pieces so many were counted."""
+        """The count of a text, extrapolated from the counts of its pieces."""
         if None in counted:
             return estimated_tokens(text)
         of_pieces, length = sum(filter(None, counted)), sum(map(len, pieces))

@@ -1,5 +1,5 @@
-"""What providers add to a call or a part of an answer, beyond what is known of its form: it goes back as it came, to
-the model that sent it."""
+"""Fields that providers add to a call or a part of an answer beyond its known form: they are sent back unchanged, to
+the model that sent them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MARK = "added"
 
 
 def added_json(form: Form, model: str, **what: Any) -> str:
-    """As it is stored with the event: of this wire format and model."""
+    """The fields as stored with the event, tagged with their wire format and model."""
     return json_of({_MARK: form, "model": model, **what}).decode()
 
 
@@ -26,7 +26,7 @@ def added_part(form: Form, model: str, **what: Any) -> AddedPart:
 
 
 def added_of(opaque: str | None, form: Form, model: str) -> Json:
-    """What was stored so; nothing of another wire format or model."""
+    """The stored fields; empty if they are of another wire format or model."""
     if not opaque or not opaque.startswith(f'{{"{_MARK}":"{form}"'):
         return {}
     stored = as_object(arguments_of(opaque))
@@ -34,19 +34,19 @@ def added_of(opaque: str | None, form: Form, model: str) -> Json:
 
 
 def is_of_text(opaque: str | None) -> bool:
-    """Whether it stands with the text before it, and says nothing by itself."""
+    """Whether they belong to the text before them, and mean nothing by themselves."""
     if not opaque or not opaque.startswith(f'{{"{_MARK}":'):
         return False
     return bool(as_object(arguments_of(opaque)).keys() & {"message", "text"})
 
 
 def fields_beyond(given: Json, known: Collection[str]) -> Json:
-    """Those that have a value and are not known."""
+    """The fields that have a value and are not known."""
     return {name: value for name, value in given.items() if name not in known and value is not None}
 
 
 def merge(into: Json, more: Json) -> None:
-    """Objects grow field by field; of anything else the last one counts."""
+    """Merges objects field by field; of other values the last one is kept."""
     for name, value in more.items():
         held = into.get(name)
         if isinstance(held, dict) and isinstance(value, dict):
@@ -56,8 +56,8 @@ def merge(into: Json, more: Json) -> None:
 
 
 def text_of(value: object) -> str:
-    """The text in what stands where a text is expected: of objects and lists that of their parts, of anything that has
-    none nothing."""
+    """The text in a value where a text is expected: for objects and lists that of their parts, otherwise empty if there
+    is none."""
     match value:
         case str():
             return value

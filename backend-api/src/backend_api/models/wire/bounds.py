@@ -1,4 +1,4 @@
-"""How much of what a provider sends is taken: who answers at an address is not trusted, whoever named it."""
+"""Limits on a provider's answers: the server at an address is not trusted, whoever configured it."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from service_kit.amounts import duration_text
 from service_kit.wait_limit import WaitLimit
 
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
-"""Of one stream, uncompressed: a token takes some 300 as an event."""
+"""The limit of one stream, uncompressed: a token takes some 300 bytes as an event."""
 MAX_ANSWER_CHARACTERS = 2_000_000
-"""Of text, thinking and arguments together: several times what any model writes. As much again may come of what a
-provider wants back of its thinking."""
+"""The limit of text, thinking and arguments together: several times what any model writes. The thinking data to be sent
+back may take as much again."""
 MOST_CALLS = 128
 MAX_ANSWER_S = 3_600.0
 MOST_REDIRECTS = 5
@@ -25,27 +25,27 @@ MAX_ERROR_BYTES = 64 * 1024
 ERROR_S = 10.0
 MAX_NAME_CHARACTERS = 200
 MOST_TOKENS = 10**9
-"""Of one call: sums of more would not fit the database's integers."""
+"""The limit of tokens in one call: sums of more would not fit the database's integers."""
 BUSY_S = 0.02
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeouts:
-    """How many seconds a call waits."""
+    """Timeouts of a call, in seconds."""
 
     connect_s: float = 10.0
-    """Until there is a connection, whatever it waits for."""
+    """The limit until there is a connection, including the wait for a free one."""
     head_s: float = 180.0
-    """Until the head of the answer is whole, with the connection and what is sent."""
+    """The limit until the response headers are complete, including connecting and sending."""
     silence_s: float = 120.0
-    """Each time for the next bytes of the body."""
+    """The limit for each wait for the next bytes of the body."""
 
 
 TIMEOUTS = Timeouts()
 
 
 class AnswerBounds:
-    """Counts what comes of one answer. Its methods raise `ModelUnavailableError` where that is too much."""
+    """Counts one answer against the limits. Its methods raise `ModelUnavailableError` if one is exceeded."""
 
     def __init__(
         self, provider: str, clock: Callable[[], float] = time.monotonic, *, silence_s: float = TIMEOUTS.silence_s
@@ -56,7 +56,7 @@ class AnswerBounds:
         self._bytes = self._characters = self._opaque = self._calls = 0
 
     async def bounded(self, chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes]:
-        """The same ones; whoever sends more than is read at once leaves others their turn."""
+        """Yields the same chunks; a server that sends faster than they are read does not block other tasks."""
         with closing(WaitLimit(self._silence_s)) as silence:
             begun = yielded = self._clock()
             while (chunk := await self._next(chunks, silence)) is not None:
@@ -72,7 +72,8 @@ class AnswerBounds:
                     yielded = self._clock()
 
     async def _next(self, chunks: AsyncIterator[bytes], silence: WaitLimit) -> bytes | None:
-        """None after the last. What comes of framing or compression alone keeps a connection open, and is no chunk."""
+        """The next chunk, or None after the last. Bytes of framing or compression alone keep a connection open, and are
+        not a chunk."""
         try:
             with silence:
                 return await anext(chunks)
@@ -83,7 +84,7 @@ class AnswerBounds:
             raise ModelUnavailableError(text, may_retry=True) from error
 
     def count(self, part: Part) -> None:
-        """Count the next part, before anybody has it."""
+        """Counts the next part, before it is passed on."""
         match part:
             case TextPart():
                 self._characters += len(part.text)
@@ -108,15 +109,15 @@ class AnswerBounds:
 
 
 def too_many_calls(provider: str) -> ModelUnavailableError:
-    """Of one answer."""
+    """The error that one answer has too many calls."""
     return ModelUnavailableError(f"{provider} sent more than {MOST_CALLS} calls in one answer.")
 
 
 def tokens(value: object) -> int:
-    """What a provider counted; 0 where it says nothing that is a number of tokens."""
+    """A provider's token count, or 0 if it is not a number of tokens."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return 0
-    # Of a whole number it can't be asked: one of more than 308 digits is no float.
+    # Only for floats: an integer of more than 308 digits can't be converted.
     if isinstance(value, float) and not math.isfinite(value):
         return 0
     return int(min(max(value, 0), MOST_TOKENS))

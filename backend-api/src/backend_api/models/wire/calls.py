@@ -1,4 +1,4 @@
-"""Calls of a model: each counted and traced, its faults told without the key, and made again after a passing one."""
+"""Model calls: each is measured and traced, its errors are reported without the key, and passing ones are retried."""
 
 from __future__ import annotations
 
@@ -25,24 +25,23 @@ _FINE = frozenset({"stop", "length", "tool_calls"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryPolicy:
-    """Wait min(base * 2^n + rand(0, 1), max) seconds before attempt n + 1."""
+    """Waits min(base * 2^n + rand(0, 1), max) seconds before attempt n + 1."""
 
     max_retries: int = 3
     base_delay_s: float = 1.0
     max_delay_s: float = 30.0
 
     def delay(self, attempt: int, jitter: float, asked_s: float | None) -> float:
-        """`asked_s` is the provider's own wish (Retry-After), honoured as given."""
+        """The delay before the next attempt; `asked_s` is the provider's own wish (Retry-After), honoured as given."""
         if asked_s is not None:
             return max(asked_s, 0.0)
         return min(self.base_delay_s * 2**attempt + jitter, self.max_delay_s)
 
 
 class ModelCalls:
-    """`ChatModel` around a provider's model of these prices. It is asked again only before the first part that is
-    shown, as that can't be taken back. `is_measured` models are counted under their name, others together: names that
-    users have chosen would take the measures' room for series from the deployment's. `key_mask` is None where no key is
-    sent."""
+    """`ChatModel` around a provider's model with these prices. A call is only retried before the first part that is
+    shown, which can't be taken back. `is_measured` models are counted under their name, others together: names chosen
+    by users would crowd out the deployment's series. `key_mask` is None if no key is sent."""
 
     def __init__(
         self,
@@ -76,7 +75,7 @@ class ModelCalls:
                             yield attempted.counted(part)
                 return
             except ModelError as original:
-                # A masked one is without its cause, whose text has what the provider said.
+                # A masked error has no cause, whose text would have the provider's message.
                 error = original if self._key_mask is None else self._key_mask.masked(original)
                 asked = error.retry_after_s
                 is_last = not request.is_retried or attempt >= self._policy.max_retries
@@ -93,7 +92,7 @@ class ModelCalls:
 
 
 class _Attempt:
-    """One call of a model, counted and traced from entering to leaving."""
+    """One call of a model, measured and traced from entering to leaving."""
 
     def __init__(self, provider: str, model: str, prices: Prices | None, *, is_measured: bool) -> None:
         self._provider = provider
@@ -103,7 +102,7 @@ class _Attempt:
         self._usage = NO_USAGE
         self._outcome = "cut"
         self.has_begun = False
-        """Whether anything of the answer came but its usage."""
+        """Whether any part of the answer but its usage has arrived."""
 
     def __enter__(self) -> None:
         attributes = {"gen_ai.provider.name": self._provider, "gen_ai.request.model": self._model}
@@ -129,7 +128,7 @@ class _Attempt:
         if isinstance(error, ModelError):
             outcome = error.code
         elif error is not None:
-            # Closed by its reader or cancelled: a stop. Anything else is a fault of ours.
+            # Closed by its reader or cancelled: a stop. Anything else is our own fault.
             outcome = "fault" if isinstance(error, Exception) else "stopped"
         measures.MODEL_CALLS.labels(self._provider, self._measured, outcome).inc()
         measures.MODEL_SECONDS.labels(self._provider, self._measured).observe(time.perf_counter() - self._began)

@@ -1,4 +1,4 @@
-"""How a provider says that its answer ended. An ending that is not known is no success."""
+"""The words by which providers end an answer. An unknown ending is not a success."""
 
 from __future__ import annotations
 
@@ -51,17 +51,17 @@ _KNOWN: dict[str, FinishReason] = {word: reason for reason, words in _WORDS.item
 
 
 _NONE = frozenset({"null", "none"})
-"""DashScope's words, in each chunk before the last."""
+"""DashScope sends these in each chunk before the last."""
 
 
 def is_ending(word: object) -> bool:
-    """Whether anything is said of an end."""
+    """Whether the word stands for an ending."""
     return bool(word) and not (isinstance(word, str) and word.strip().lower() in _NONE)
 
 
 def ending_of(word: object) -> FinishReason | None:
-    """What a provider's word for it means; None where that is not known, or a fault. Gemini's filter says what it found
-    after a colon."""
+    """The meaning of a provider's word; None if it is unknown, or a fault. Gemini's filter adds its finding after a
+    colon."""
     if not isinstance(word, str):
         return None
     said = word.strip().lower()
@@ -69,7 +69,7 @@ def ending_of(word: object) -> FinishReason | None:
 
 
 def broken_off(provider: str, word: object, *details: object) -> ModelAnswerError:
-    """The answer that ended with such a word."""
+    """The error for an answer that ended with such a word."""
     said = text_of(word) or "none"
     more = ": ".join(text for text in map(_message, details) if text)
     because = f' ("{said[:100]}", {more[:MAX_MESSAGE_CHARACTERS]})' if more else f' ("{said[:100]}")'
@@ -77,14 +77,14 @@ def broken_off(provider: str, word: object, *details: object) -> ModelAnswerErro
 
 
 def without_reason(provider: str) -> ModelAnswerError:
-    """The answer whose end says nothing of itself."""
+    """The error for an answer that ended without a reason."""
     return ModelAnswerError(
         f"{provider} ended its answer without saying that it is whole (no finish reason). Try again.", may_retry=True
     )
 
 
 def nothing_sent(provider: str) -> ModelAnswerError:
-    """The answer that is no answer."""
+    """The error for an empty answer."""
     return ModelAnswerError(
         f"{provider} sent an empty answer: its stream ended with no text, no call and no reason in it. "
         "The log of that server may say why. Try again.",

@@ -1,4 +1,4 @@
-"""One address of a provider, and how a call goes there: over connections that are kept, with the provider's key."""
+"""One address of a provider, called over pooled connections with the provider's key."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from backend_api.models.wire.faults import in_sentence
 
 CONNECTIONS = 500
 KEPT_S = 300.0
-"""So long a connection waits for the next call."""
+"""Keep-alive, in seconds."""
 BETA_HEADER = "anthropic-beta"
 _COMMON_HEADERS = {"accept": "application/json", "content-type": "application/json", "user-agent": "Deskmate/1.0"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderApi:
-    """What messages call it, and which setting has its key."""
+    """The provider's name in messages, and the setting that has its key."""
 
     name: str
     key_setting: str
 
 
 class Connections:
-    """So many answers of one provider at once; the next waits `within_s` seconds at most, in the order they come."""
+    """Limits how many answers of one provider stream at once; others wait in order, `within_s` seconds at most."""
 
     def __init__(self, most: int, within_s: float) -> None:
         self._free = asyncio.Semaphore(most)
@@ -45,7 +45,7 @@ class Connections:
 
     @asynccontextmanager
     async def one(self, provider: str) -> AsyncGenerator[None]:
-        """Raises `ModelUnavailableError` when none came free."""
+        """Takes one slot. Raises `ModelUnavailableError` if none became free."""
         try:
             async with asyncio.timeout(self._within_s):
                 await self._free.acquire()
@@ -60,8 +60,8 @@ class Connections:
 
 
 class _Connector(aiohttp.TCPConnector):
-    """A kept connection on which the server has spoken since is closed: its next call would take that for the answer,
-    and the call after it the answer of that one, whoever asked."""
+    """Closes a pooled connection on which the server has sent anything since its last answer: the next call would take
+    that for its answer, and the call after it the answer of another caller."""
 
     def __init__(self, certificates: ssl.SSLContext) -> None:
         super().__init__(  # pyright: ignore[reportUnknownMemberType] -- one of its keywords is typed in part
@@ -86,8 +86,8 @@ class _Connector(aiohttp.TCPConnector):
 
 
 class Endpoint:
-    """Takes one kind of call at `url`. Headers are given by their names in small letters, and empty ones left out:
-    another origin that is redirected to is sent those of the `api` alone, no key and nothing of the environment."""
+    """An address for one kind of call. Header names are in lower case, and empty headers are left out. A redirect to
+    another origin gets only the headers of the API, no key and nothing from the environment."""
 
     def __init__(
         self,
@@ -108,25 +108,25 @@ class Endpoint:
         self.timeouts = timeouts
         self._follows_redirects = follows_redirects
         self._proxies = getproxies()
-        # Read here, as that takes a while and this may be made in a thread; a session is made where it is used alone.
+        # Loading takes a while, and this may run in a thread; the session is created later, in the event loop.
         self._certificates = certificates_of_machine()
         self._session: aiohttp.ClientSession | None = None
         self._answers: WeakSet[aiohttp.ClientResponse] = WeakSet()
         self._is_closed = False
 
     async def aclose(self) -> None:
-        """Close its connections. Answers that are under way are cut, and nothing is asked any more."""
+        """Closes its connections. Answers in progress are cut, and no more calls are made."""
         self._is_closed = True
-        # Each on its own: who reads one is told nothing where its connection is closed under it.
+        # Closed one by one: readers don't notice if only the connection is closed.
         for answer in list(self._answers):
             answer.close()
         if self._session is not None:
             await self._session.close()
 
     async def post(self, content: bytes, betas: str = "") -> aiohttp.ClientResponse:
-        """The answer, of whatever status, whose body is still to be read; it is to be closed. `betas`: what the
-        provider calls what this call needs and is not in its API for all. Raises `aiohttp.ClientError`, `OSError`, and
-        `ValueError`, which some of the first are too, for what can't stand in a request."""
+        """The response, of any status, with its body still to be read; the caller closes it. `betas` are names of the
+        provider's beta features that the call needs. Raises `aiohttp.ClientError`, `OSError`, and `ValueError` (some of
+        the first are that too) for values that can't be sent in a request."""
         url, headers = self.url, _with_betas(self.headers, betas)
         location = ""
         for _ in range(MOST_REDIRECTS + 1):
@@ -140,14 +140,14 @@ class Endpoint:
                     raise
                 raise aiohttp.ClientError("redirected to what is no address") from error
             location = response.headers.get("location", "")
-            # Those that are asked for without what was sent, such as 302, lead to no model.
+            # Redirects that drop the body, such as 302, never lead to a model.
             if response.status not in (307, 308) or not location or not self._follows_redirects:
                 return response
             response.close()
         raise aiohttp.ClientError("too many redirects")
 
     async def get(self) -> aiohttp.ClientResponse:
-        """The answer to a GET, as `post` has it; a redirect is not followed."""
+        """The response to a GET, like that of `post`; a redirect is not followed."""
         return await self._send("GET", self.url, self.headers, None)
 
     async def _send(
@@ -167,13 +167,14 @@ class Endpoint:
         self._answers.add(response)
         codings = ",".join(response.headers.getall("content-encoding", ())).lower().split(",")
         if len([coding for coding in codings if coding.strip() not in ("", "identity")]) > 1:
-            # A thousand times as long with each: a few bytes would be unpacked for hours, in which nobody has a turn.
+            # Each layer may expand a thousandfold: a few bytes could block the process for hours.
             response.close()
             raise aiohttp.ClientError("compressed more than once")
         return response
 
     def _proxy_to(self, url: str) -> str | None:
-        """That of the environment, if it has one for this address. Raises `ValueError` for one of another kind."""
+        """The proxy in the environment for this address, if any. Raises `ValueError` for a proxy of another kind than
+        HTTP."""
         if not self._proxies:
             return None
         to = urlsplit(url)
@@ -193,12 +194,12 @@ def _with_betas(headers: dict[str, str], betas: str) -> dict[str, str]:
 
 
 def is_as_trusted(url: str, asked: str) -> bool:
-    """Whether `url` is of the same server as the one that was asked, and no less secret."""
+    """Whether `url` is on the same server as the one called, and no less secure."""
     there, here = urlsplit(url), urlsplit(asked)
     return there.netloc == here.netloc and there.scheme in (here.scheme, "https")
 
 
 def custom_headers(variable: str) -> dict[str, str]:
-    """Those that this variable of the environment has, `Name: value` on each line."""
+    """The headers in this environment variable, one `Name: value` on each line."""
     lines = [line.partition(":") for line in os.environ.get(variable, "").split("\n")]
     return {name.strip().lower(): value.strip() for name, colon, value in lines if colon and name.strip()}

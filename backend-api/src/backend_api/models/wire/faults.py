@@ -1,4 +1,4 @@
-"""Providers' faults as the domain's model errors."""
+"""Providers' errors as the domain's model errors."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from backend_api.agent.model import (
 
 MAX_MESSAGE_CHARACTERS = 300
 _MAX_DEPTH = 20
-"""What is said further inside an error is not looked for."""
+"""The deepest nesting in which an error's message is looked for."""
 _TITLE = re.compile(r"<title[^>]*>([^<]{1,300})", re.IGNORECASE)
 _STATUS = re.compile(r"[1-5][0-9]{2}")
 PASSING = frozenset({408, 409})
-"""With all from 500 on: the same request may be taken a moment later."""
+"""Statuses that may pass, besides all from 500 on: the same request may succeed a moment later."""
 QUOTA_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
 _NO_MODEL_CODES = frozenset({"model_not_found"})
 _TOO_LONG_CODES = frozenset({"context_length_exceeded", "request_too_large"})
@@ -45,7 +45,7 @@ _WAIT = re.compile(
 _AMOUNT = re.compile(r"([0-9.]+) ?(h|ms|m|s)", re.IGNORECASE)
 _SECONDS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 _MAX_HEAD = 150
-"""Of what a model wrote that its server could not read."""
+"""Characters of the model's output in the error, if its server could not parse it."""
 STATUS_OF_TYPE: dict[str, int] = {
     "authentication_error": 401,
     "permission_error": 403,
@@ -75,7 +75,7 @@ STATUS_OF_TYPE: dict[str, int] = {
 
 
 def fault_of(status: int, error: object, *, provider: str, key_setting: str, headers: Mapping[str, str]) -> ModelError:
-    """The error an answer with this status stands for. `error` is the provider's error object, if it sent one."""
+    """The error for an answer with this status. `error` is the provider's error object, if it sent one."""
     message, code = _message(error)
     said = f": {message}" if message else "."
     if status in (401, 403):
@@ -107,19 +107,19 @@ def fault_of(status: int, error: object, *, provider: str, key_setting: str, hea
 
 
 def _sentence(said: str) -> str:
-    """It with its full stop, where another sentence follows."""
+    """The text with a full stop, so that another sentence can follow."""
     said = said.rstrip()
     return said if said.endswith((".", "!", "?", "。")) else f"{said}."
 
 
 def fault_in_stream(error: object, *, provider: str, key_setting: str) -> ModelError:
-    """The error a provider sends in the middle of a stream."""
+    """The error for one that a provider sends in the middle of a stream."""
     status = status_in(error) or 500
     return fault_of(status, error, provider=provider, key_setting=key_setting, headers={})
 
 
 def status_in(error: object) -> int | None:
-    """The status that an error object would have had for an answer of its own, as far as it says one."""
+    """The status an error object stands for, if it gives one."""
     for _ in range(_MAX_DEPTH):
         fields = as_object(error)
         if (status := _status_of(fields)) is not None or not isinstance(fields.get("error"), dict):
@@ -141,7 +141,7 @@ def _status_of(fields: Mapping[str, Any]) -> int | None:
 
 
 def is_fault(answer: Mapping[str, Any]) -> bool:
-    """Whether an object that is no answer tells an error, in whichever form."""
+    """Whether an object that is no answer reports an error, in any form."""
     is_named = answer.get("type") == "error" or answer.get("object") == "error" or bool(answer.get("error"))
     return is_named or bool(_text(answer))
 
@@ -152,7 +152,7 @@ def as_object(value: object) -> dict[str, Any]:
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:
-    """`retry-after-ms`, or `Retry-After` as seconds or as a date."""
+    """The wait in seconds by `retry-after-ms`, or by `Retry-After` as seconds or as a date."""
     try:
         if milliseconds := headers.get("retry-after-ms"):
             return _wait(float(milliseconds) / 1000)
@@ -167,7 +167,8 @@ def retry_after_s(headers: Mapping[str, str]) -> float | None:
 
 
 def _asked_wait_s(headers: Mapping[str, str], error: object, message: str) -> float | None:
-    """How long the provider asks to wait: in its headers, among the details of its error (Google), or in words."""
+    """The wait, in seconds, that the provider requests: in its headers, in the details of its error (Google), or in
+    words."""
     asked = retry_after_s(headers)
     if asked is not None:
         return asked
@@ -187,19 +188,19 @@ def _wait(seconds: float) -> float | None:
 
 
 def _is_too_long(status: int, message: str, code: str) -> bool:
-    """Some name it by a code of theirs, others by words alone, and what stands before a server by its status. 500 is
-    what is taken for one in a stream that says no status."""
+    """Whether the input was too long. Some providers report a code for it, others only words, and a proxy in front only
+    the status. 500 is assumed for an error in a stream without a status."""
     is_told = code in _TOO_LONG_CODES or _TOO_LONG.search(message) is not None
     return status == 413 or (status in (400, 422, 500) and is_told)
 
 
 def message_of(error: object) -> str:
-    """What an error says, in whichever form: nothing where that is no text."""
+    """The message of an error in any form, or empty if there is no text."""
     return _message(error)[0]
 
 
 def _message(error: object) -> tuple[str, str]:
-    """What it says, and its code."""
+    """The message of an error, and its code."""
     inner = _innermost(error)
     fields = as_object(inner)
     code = fields.get("code") or fields.get("type")
@@ -210,10 +211,10 @@ def _message(error: object) -> tuple[str, str]:
 
 
 def _innermost(error: object) -> object:
-    """What stands inside of all that is called an error; None where that is too far inside."""
+    """The innermost value under keys named error; None if it is nested too deep."""
     for _ in range(_MAX_DEPTH):
         if isinstance(error, list):
-            # Google's, whose errors are lists of one.
+            # Google's errors are lists with one entry.
             error = next(iter(cast("list[object]", error)), None)
             continue
         inner: object = as_object(error).get("error")
@@ -224,7 +225,7 @@ def _innermost(error: object) -> object:
 
 
 def _head(text: object) -> str:
-    """Of what a model wrote, which Groq tells where it could not read a call in it."""
+    """The beginning of the model's output, which Groq reports if it could not parse a call in it."""
     if not isinstance(text, str):
         return ""
     wrote = " ".join(text[: 2 * _MAX_HEAD].split())
@@ -232,18 +233,18 @@ def _head(text: object) -> str:
 
 
 def _text(fields: Mapping[str, Any], depth: int = 0) -> str:
-    """What it says, with what a gateway passes on of the provider behind it."""
+    """The message in the fields, with the one a gateway passes on from the provider behind it."""
     named = [fields.get(name) for name in ("message", "detail", "msg", "status_msg", "error_description")]
     said = next((text for value in named if (text := _words(value, depth))), "")
     if not said and (base := as_object(fields.get("base_resp"))):
-        # MiniMax's, which is there in good answers, too.
+        # MiniMax sends this field in successful answers too.
         said = _words(base.get("status_msg"), depth) if base.get("status_code") else ""
     raw = _words(as_object(fields.get("metadata")).get("raw"), depth)
     return f"{said}: {raw}" if said and raw else said
 
 
 def _words(value: object, depth: int) -> str:
-    """The text in it: validation errors are lists of objects."""
+    """The text in a value: validation errors are lists of objects."""
     if depth >= _MAX_DEPTH:
         return ""
     if isinstance(value, list):
@@ -254,7 +255,7 @@ def _words(value: object, depth: int) -> str:
 
 
 def _shown(value: object) -> str:
-    """A text; of a web page its title."""
+    """A text; the title if it is a web page."""
     if not isinstance(value, str):
         return ""
     text = value.strip()
@@ -265,5 +266,5 @@ def _shown(value: object) -> str:
 
 
 def in_sentence(provider: str) -> str:
-    """Its name where a sentence does not begin with it."""
+    """The provider's name for the middle of a sentence."""
     return f"the {provider.removeprefix('The ')}" if provider.startswith("The ") else provider

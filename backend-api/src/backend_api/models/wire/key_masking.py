@@ -1,4 +1,4 @@
-"""No key in the errors of a provider: many repeat a part of it where they refuse it."""
+"""Masks keys in the errors of a provider: many repeat a part of a key they refuse."""
 
 from __future__ import annotations
 
@@ -11,18 +11,19 @@ from backend_api.agent.model import ModelError
 
 MASK = "…"
 LEAST = 5
-"""So many characters of a key in a row are hidden."""
+"""The shortest run of a key's characters that is masked."""
 LEAST_IN_PIECES = 8
-"""The same of letters and digits, whatever stands between them."""
+"""The shortest run of its letters and digits that is masked, whatever stands between them."""
 SHORTEST_KEY = 8
-"""What is shorter is a word that servers without keys are given, such as `none`."""
+"""Shorter values are placeholders for servers without keys, such as `none`."""
 _LOOKS_LIKE_KEY = re.compile(
     r"\b(?:sk|pk|rk|tvly|gsk|xai|key)[-_][\w.*…-]{4,}|\bAIza[\w-]{8,}|\*{3,}[\w-]*|\bBearer +\S{6,}"
 )
 
 
 def mask_key(text: str, key: str = "") -> str:
-    """The text without this key, longer parts of it, also in other forms or in pieces, and what looks like another."""
+    """The text without this key and longer parts of it, also encoded or in pieces, and without anything that looks like
+    another key."""
     hidden = [False] * len(text)
     if len(key) >= SHORTEST_KEY:
         _hide(hidden, range(len(text)), text, key, LEAST)
@@ -35,7 +36,8 @@ def mask_key(text: str, key: str = "") -> str:
 
 
 def _hide(hidden: list[bool], places: Sequence[int], text: str, key: str, least: int) -> None:
-    """Wherever `least` of its characters stand in a row. `places` says where in the whole those of the text stand."""
+    """Masks each place where `least` characters of the key follow each other. `places` maps positions in `text` to the
+    whole text."""
     for start in range(len(key) - least + 1):
         part, at = key[start : start + least], -1
         while (at := text.find(part, at + 1)) >= 0:
@@ -44,7 +46,7 @@ def _hide(hidden: list[bool], places: Sequence[int], text: str, key: str, least:
 
 
 def _forms(key: str) -> Iterator[str]:
-    """The key, and what it is in others. In base64 it depends on what stands before it, but for the ends."""
+    """The key and its encodings. In base64 its ends depend on the bytes around it, so they are cut off."""
     yield key
     yield key.encode().hex()
     for before in range(3):
@@ -53,15 +55,15 @@ def _forms(key: str) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyMask:
-    """Hides a provider's key in its faults. That of a user is named as such: `key_setting`, which such a fault says to
-    check, is the deployment's."""
+    """Masks a provider's key in its errors. For a user's own key the text says so, since `key_setting`, which the error
+    says to check, is the deployment's."""
 
     key: str = field(repr=False)
     key_setting: str
     is_own: bool
 
     def masked(self, error: ModelError) -> ModelError:
-        """The same fault without the key. It is to be raised without a cause, whose text has what the provider said."""
+        """The same error without the key. Raise it without a cause, whose text has the provider's message."""
         detail = mask_key(error.detail, self.key)
         if self.is_own:
             detail = detail.replace(f"Check {self.key_setting}.", "Check your own key in the settings.")

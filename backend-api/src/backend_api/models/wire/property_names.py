@@ -1,7 +1,7 @@
-"""Names of arguments for a provider that takes only some signs in them.
+"""Renames arguments for a provider that accepts only some characters in their names.
 
 Anthropic refuses a request with a property whose name does not match `^[a-zA-Z0-9_.-]{1,64}$`, such as OData's
-`$filter`. It is told another name, and what the model gives under that reaches the tool under its own.
+`$filter`. It gets an alias, and the tool receives the model's argument under the original name.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ Json = dict[str, Any]
 
 
 class PropertyNames:
-    """Of the tools of one request: as they are declared, and back."""
+    """The argument names of one request's tools: as they are declared, and back."""
 
     def __init__(self, tools: Sequence[ToolSpec]) -> None:
         self._originals: dict[str, Mapping[str, str]] = {}
         self.tools = [self._declared(tool) for tool in tools]
 
     def restored(self, part: ToolCallPart) -> ToolCallPart:
-        """A call with the tool's own names. What the model wrote is kept, as its thoughts are bound to that."""
+        """The call with the tool's own names. What the model wrote is kept, since its thinking is bound to it."""
         call = part.request
         originals = self._originals.get(call.name)
         if originals is None or call.arguments is None:
@@ -62,8 +62,8 @@ class PropertyNames:
 
 
 def _alias(name: str, taken: Collection[str]) -> str:
-    """One that nobody writes unless it was told: what is given under it is renamed at any depth, also where a tool
-    takes any names."""
+    """An alias that no model uses by chance: arguments under it are renamed at any depth, even where a tool accepts any
+    names."""
     clean = re.sub(r"[^a-zA-Z0-9_.-]", "_", name)[:_MAX_CHARACTERS]
     digest = hashlib.sha256(name.encode("utf-8", "surrogatepass"))
     while (alias := f"{clean}_{digest.hexdigest()[:8]}") in taken:

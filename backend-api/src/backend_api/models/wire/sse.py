@@ -1,7 +1,7 @@
-"""Server-sent events of model providers, read with one split a network chunk and no object an event.
+"""Server-sent events of model providers, read with one split for each network chunk and no object for each event.
 
 Source: the HTML standard's chapter on server-sent events. Beyond it, some servers put no empty line between events, and
-llama.cpp sends an error in a field of that name.
+llama.cpp sends errors in a field named `error`.
 """
 
 from __future__ import annotations
@@ -15,16 +15,15 @@ _FIELDS = (b"data:", b"event:", b"id:", b"retry:", b":", _ERROR)
 
 
 class SseOverflowError(Exception):
-    """A line longer than any provider sends."""
+    """A line is longer than any provider sends."""
 
 
 class ErrorData(bytes):
-    """What an event says that is called an error."""
+    """The data of an event named error."""
 
 
 def form_of(head: bytes) -> Literal["stream", "body"] | None:
-    """Whether an answer that begins so is a stream of events, or a body of another kind; None where that is not clear
-    yet."""
+    """Whether an answer that begins with this is a stream of events or another body; None until that is clear."""
     begin = head.removeprefix(BYTE_ORDER_MARK).lstrip()
     if not begin or begin.startswith(_FIELDS):
         return "stream" if begin else None
@@ -32,18 +31,19 @@ def form_of(head: bytes) -> Literal["stream", "body"] | None:
 
 
 class DataLines:
-    """The data of one stream's events. Providers send one line an event; the lines of JSON that goes on are joined."""
+    """The data of one stream's events. Providers send one line for each event; JSON that continues on further lines is
+    joined."""
 
     def __init__(self) -> None:
-        # Grows in place: a long line that comes in small pieces is not copied with each of them.
+        # Grows in place, so a long line is not copied for each small piece.
         self._rest = bytearray()
         self._is_error = False
         self._begun: list[bytes] = []
-        """The lines of JSON that goes on."""
+        """The lines so far of JSON that continues."""
         self._begun_bytes = 0
 
     def split(self, chunk: bytes) -> list[bytes]:
-        """Those that end in the next chunk. Raises `SseOverflowError`."""
+        """The data of the lines that end in the next chunk. Raises `SseOverflowError`."""
         rest, lines, is_marked = self._rest, [], self._is_error
         if b"\n" in chunk or b"\r" in chunk or rest.endswith(b"\r"):
             block = bytes(rest) + chunk if rest else chunk
@@ -60,7 +60,7 @@ class DataLines:
         return self._read(lines) if any(map(_goes_on, found)) else found
 
     def _read(self, lines: list[bytes]) -> list[bytes]:
-        """With what events say that are called errors as such, and data of several lines put together."""
+        """The data of the lines, with error events marked as such, and data of several lines joined."""
         found: list[bytes] = []
         for line in lines:
             if line.startswith(b"event:"):
@@ -98,7 +98,8 @@ def _has_error(block: bytes) -> bool:
 
 
 def _lines_of(block: bytes) -> list[bytes]:
-    """Its lines, and what stands after them: with a carriage return at its end, which may be half of a line break."""
+    """The lines of a block, and the rest after them. A carriage return at the end stays in the rest, since it may be
+    half of a line break."""
     if b"\r" not in block:
         return block.split(b"\n")
     end = b"\r" if block.endswith(b"\r") else b""
@@ -108,5 +109,5 @@ def _lines_of(block: bytes) -> list[bytes]:
 
 
 def _goes_on(data: bytes) -> bool:
-    """Whether it is the beginning of JSON that ends on another line."""
+    """Whether the data is the beginning of JSON that ends on another line."""
     return data[:1] in (b"{", b"[") and data[-1:] not in (b"}", b"]")

@@ -1,7 +1,7 @@
 """Characters beyond the first plane, such as emoji, whose two halves (UTF-16's surrogates) a provider sends apart.
 
-Some write JSON with escapes and split their text between two of them. Each event then holds half a character, which is
-no text: nobody could store it or be sent it. Halves are joined, and one without the other becomes U+FFFD.
+Some providers write JSON with escapes and split their text between two of them. Each event then holds half a character,
+which can be neither stored nor sent. Halves are joined, and one without the other becomes U+FFFD.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ _ESCAPES = re.compile(
     r"|(\\u[dD][89a-fA-F][0-9a-fA-F]{2})"
     r"|\\."
 )
-"""Of JSON: a pair, a half alone (the group), or any other escape."""
+"""Escapes in JSON: a pair, a single half (the group), or any other."""
 
 
 def joined(text: str) -> str:
-    """The text with halves that follow each other joined, and others replaced."""
+    """The text with adjacent halves joined, and others replaced."""
     if text.isascii():
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def json_of(value: object) -> bytes:
-    """As `to_json`, also of texts with halves in them."""
+    """Like `to_json`, but accepts texts with halves in them."""
     try:
         return to_json(value)
     except ValueError:
@@ -41,20 +41,20 @@ def json_of(value: object) -> bytes:
 
 
 def without_halves(raw: str) -> str:
-    """The text of a JSON document, without halves that stand in it as escapes."""
+    """The text of a JSON document without escapes of halves."""
     return _ESCAPES.sub(lambda escape: "\\ufffd" if escape[1] else escape[0], raw)
 
 
 @dataclass(slots=True)
 class WholeCharacters:
-    """Those of one stream. Nothing is looked at until an event comes that isn't read without."""
+    """Joins halves in one stream. It only starts to look for them after an event that can't be read otherwise."""
 
     _has_halves: bool = False
     _held: str = ""
     _is_thought: bool = False
 
     def event(self, data: bytes) -> object:
-        """What an event says, its halves as they came. Raises `ValueError` where it is not JSON."""
+        """The value of an event, with halves as they came. Raises `ValueError` if it is not JSON."""
         try:
             return from_json(data)
         except ValueError:
@@ -65,7 +65,7 @@ class WholeCharacters:
             raise ValueError("too deep") from error
 
     def parts(self, parts: Sequence[Part], *, is_end: bool = False) -> Sequence[Part]:
-        """These, of whole characters: a half at the end of one waits for the next."""
+        """The parts with whole characters only: a half at the end of one is held for the next."""
         if not self._has_halves:
             return parts
         whole = [one for part in parts for one in self._of(part)]
@@ -94,7 +94,7 @@ class WholeCharacters:
                 yield part
 
     def _released(self) -> list[Part]:
-        """What is held, as it has no other half."""
+        """Replaces the half that is held, if any, as its other half did not come."""
         held, self._held = self._held, ""
         if not held:
             return []

@@ -1,7 +1,7 @@
-"""Thinking that a server leaves in the text, between tags: those without a parser for their model's reasoning.
+"""Thinking that a server leaves in the text between tags, because it has no parser for its model's reasoning.
 
-Only tags at the beginning of an answer count, as what comes later is written about them. Some prompts end with the
-opening tag, so that the answer has the closing one alone; all before it was thought then, unless it is quoted.
+Only tags at the beginning of an answer count; later ones are text about tags. Some prompts end with the opening tag, so
+that the answer has only the closing one; all before it is thinking then, unless the tag is quoted.
 """
 
 from __future__ import annotations
@@ -26,14 +26,15 @@ _CLOSING_OF = {
     _FROM + _CHANNEL.format("analysis"): "<|end|>",
     "<|start_thinking|>": "<|end_thinking|>",
 }
-"""With the marks of gpt-oss and Cohere's models, whose closing ones stand after other texts, too."""
+"""The closing tag of each opening one, including the marks of gpt-oss and Cohere's models, whose closing marks also
+follow other texts."""
 _OF_TEXT = (_CHANNEL.format("final"), _FROM + _CHANNEL.format("final"), "<|start_response|>")
-"""Their marks before what is said."""
+"""Marks of those models before the answer's text."""
 _FIRST_ALL = (*_CLOSING_OF, *_CLOSING, *_OF_TEXT)
 
 
 def _pattern(tags: Iterable[str]) -> re.Pattern[str]:
-    # By ASCII's letters alone: others have capital letters that are these.
+    # ASCII only: some other letters have these as their capital or small form.
     return re.compile("|".join(map(re.escape, tags)), re.IGNORECASE | re.ASCII)
 
 
@@ -43,25 +44,25 @@ _SPACE = re.compile(r"\s*")
 _LONGEST = max(map(len, _FIRST_ALL))
 _BEGINNINGS = frozenset(tag[:length] for tag in _FIRST_ALL for length in range(1, len(tag)))
 _MAX_HELD = 1_000
-"""Characters of white space before an answer begins."""
+"""The most white space, in characters, held before an answer begins."""
 _QUOTES = tuple("\"'`“‘「『«(（")
 
 
 class ThinkTags:
-    """Tells thinking from text in one answer, piece by piece. `_read` is what reads the text by now, from a place in
-    it: it answers the parts that it read, and where to go on."""
+    """Separates thinking from text in one answer, piece by piece. `_read` is the current state's reader: given a text
+    and a position, it returns the parts it read and the position to continue from."""
 
     def __init__(self) -> None:
         self._read = self._begin
         self._held = ""
-        """What may be the beginning of a tag."""
+        """Text that may be the beginning of a tag."""
         self._said: list[str] = []
         self._closing = ""
         self._is_thought = False
-        """Whether it is known where its thinking stands."""
+        """Whether thinking was found already."""
 
     def parts(self, parts: Sequence[Part], *, is_end: bool = False) -> Sequence[Part]:
-        """These, with thinking as such. What may be a tag waits for the next piece."""
+        """The parts, with tagged text turned into thinking. Text that may be a tag is held for the next piece."""
         if self._read == self._pass and not self._held:
             return parts
         if len(parts) == 1 and self._is_plain(parts[0]):
@@ -78,7 +79,8 @@ class ThinkTags:
         return [*found, *self._released()] if is_end else found
 
     def _is_plain(self, part: Part) -> bool:
-        """Whether it is text in the middle of an answer with nothing that could be a tag: looked at once a delta."""
+        """Whether it is text in the middle of an answer with nothing that could be a tag. It is checked for each
+        delta."""
         if self._held or self._read != self._watch or not isinstance(part, TextPart):
             return False
         text = part.text
@@ -97,7 +99,7 @@ class ThinkTags:
         return found
 
     def _begin(self, text: str, at: int) -> tuple[list[Part], int]:
-        """Before anything was said."""
+        """Reads the beginning of an answer, before any text."""
         space = _SPACE.match(text, at)
         start = space.end() if space is not None else at
         if self._is_thought:
@@ -108,7 +110,7 @@ class ThinkTags:
             return [], len(text)
         found = _FIRST.match(text, start)
         if found is None or (found[0].lower() in _CLOSING and not self._is_thought):
-            # A closing tag of nothing is one that stands alone, too.
+            # A closing tag right at the beginning also counts as a single one.
             self._read = self._pass if self._is_thought else self._watch
             return [], at
         if found[0].lower() in (*_CLOSING, *_OF_TEXT):
@@ -118,7 +120,7 @@ class ThinkTags:
         return [], found.end()
 
     def _think(self, text: str, at: int) -> tuple[list[Part], int]:
-        """Up to the closing tag."""
+        """Reads thinking up to the closing tag."""
         found = _PATTERN_OF[self._closing].search(text, at)
         if found is None:
             thought, self._held = _split_tag(text[at:], (self._closing,))
@@ -128,13 +130,13 @@ class ThinkTags:
         return [ThinkingPart(thought)] if thought else [], found.end()
 
     def _watch(self, text: str, at: int) -> tuple[list[Part], int]:
-        """In the text, where the closing tag may come that stands alone."""
+        """Reads text in which a closing tag without an opening one may follow."""
         found = _ANY.search(text, at)
         if found is None:
             said, self._held = _split_tag(text[at:], _ALL)
             return self._spoken(said), len(text)
         if found.end() == len(text):
-            # What follows says whether it stands in the middle of a sentence.
+            # The next text shows whether it is in the middle of a sentence.
             self._held = text[found.start() :]
             return self._spoken(text[at : found.start()]), len(text)
         return self._judged(text, at, found)
@@ -160,7 +162,7 @@ class ThinkTags:
         return [TextPart(text[at:])], len(text)
 
     def _released(self) -> list[Part]:
-        """What is held, as no more text follows it at once."""
+        """Returns the held text, since no more text follows it directly."""
         held, self._held = self._held, ""
         if not held:
             return []
@@ -172,7 +174,7 @@ class ThinkTags:
 
 
 def _split_tag(text: str, tags: tuple[str, ...]) -> tuple[str, str]:
-    """The text, and its end where that may be the beginning of one of these tags."""
+    """The text, and its end if that may be the beginning of one of these tags."""
     for at in range(max(0, len(text) - _LONGEST + 1), len(text)):
         if text[at] in "<[◁" and any(tag.startswith(text[at:].lower()) for tag in tags):
             return text[:at], text[at:]
@@ -180,7 +182,7 @@ def _split_tag(text: str, tags: tuple[str, ...]) -> tuple[str, str]:
 
 
 def _is_quoted(before: str, after: str) -> bool:
-    """Whether a tag between these is written about: in code, in quotation marks, or in the middle of a sentence."""
+    """Whether a tag here is quoted: in code, in quotation marks, or in the middle of a sentence."""
     line = before.rpartition("\n")[2]
     if before.count("```") % 2 or line.count("`") % 2 or before.endswith(_QUOTES):
         return True

@@ -1,9 +1,9 @@
-"""How each provider is asked for thinking, and which models of OpenAI's think, as far as their names tell; which of
-Anthropic's do stands in `models.toml`.
+"""How thinking is requested of each provider, and which of OpenAI's models think, as far as their names tell;
+Anthropic's are in `models.toml`.
 
 Sources: Anthropic's model pages and migration guides; OpenAI's reasoning guide. OpenAI refuses chat completions with
-both tools and reasoning from gpt-5.2 on, and some of those models reason unless told not to. Names that say nothing are
-asked as their servers document it, and what a server refuses is told as the run's reason.
+both tools and reasoning from gpt-5.2 on, and some of those models reason unless it is turned off. For other names the
+request follows the servers' documentation, and a refusal is reported as the run's reason.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _WANT_REASONING: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"(?:.*/)?kimi-(?:k[2-9]|for-coding|thinking)", re.IGNORECASE), " "),
     (re.compile(r"(?:.*/)?mimo-v[2-9]", re.IGNORECASE), ""),
 )
-"""Models that want each call's thinking back, and what stands there where there is none. Sources: DeepSeek's guide on
-the thinking mode; for Kimi a user's report that it refuses an empty one. For MiMo none was found: it is taken to do as
+"""Models that require each call's thinking back, with the value sent if there is none. Sources: DeepSeek's guide on the
+thinking mode; for Kimi a user's report that it refuses an empty one. None was found for MiMo, which is assumed to do as
 DeepSeek does."""
 _EXTRA_HIGH_SINCE = 2
 _ALWAYS_REASONS = re.compile(r"codex|-pro")
@@ -37,8 +37,8 @@ MIN_BUDGET = 1_024
 def claude_fields(
     facts: ModelFacts, thinking: ThinkingLevel | None, max_tokens: int, *, has_begun_without: bool = False
 ) -> dict[str, Any]:
-    """What a request to Anthropic says of it. A turn that `has_begun_without` goes on without where there is a budget:
-    those models refuse calls that no thinking stands before."""
+    """The thinking fields of a request to Anthropic. A turn that `has_begun_without` thinking continues without it for
+    models with a budget: they refuse calls that no thinking precedes."""
     if thinking is None:
         return {}
     if thinking == "off":
@@ -47,13 +47,13 @@ def claude_fields(
         return {"thinking": {"type": "adaptive", "display": "summarized"}, "output_config": {"effort": thinking}}
     if has_begun_without:
         return {"thinking": {"type": "disabled"}}
-    # A part of the answer's tokens, as the budget counts among them.
+    # A share of the answer's tokens, since the budget is part of them.
     budget = max(max_tokens - max_tokens // _SHARES[thinking], MIN_BUDGET)
     return {"thinking": {"type": "enabled", "budget_tokens": budget}}
 
 
 def openai_thinks(model: str, *, is_official: bool) -> Thinks:
-    """Of a model behind OpenAI's chat completions, or behind a server that speaks as they do."""
+    """Whether a model thinks in chat completions of OpenAI or of a compatible server."""
     if not is_official:
         return "optional"
     if _OPENAI_PLAIN.match(model):
@@ -69,14 +69,14 @@ def openai_thinks(model: str, *, is_official: bool) -> Thinks:
 
 @lru_cache(maxsize=256)
 def empty_reasoning(model: str) -> str | None:
-    """What a turn with calls and no thinking says as its `reasoning_content`, for models that refuse one without; None
-    for all others, which aren't sent it."""
+    """The `reasoning_content` of a turn with calls but no thinking, for models that refuse a turn without it; None for
+    all others, which are not sent the field."""
     return next((empty for names, empty in _WANT_REASONING if names.match(model)), None)
 
 
 def openai_fields(model: str, thinking: ThinkingLevel | None, *, is_official: bool, has_tools: bool) -> dict[str, Any]:
-    """What a request for chat completions says of it. Compatible servers have no common word for off: most are
-    asked for nothing, and what comes all the same is not shown."""
+    """The thinking fields of a chat completion. Compatible servers have no common value for off: most are sent nothing,
+    and thinking that comes anyway is not shown."""
     if not is_official:
         switch = {"thinking": {"type": "disabled" if thinking == "off" else "enabled"}}
         named = switch if thinking and empty_reasoning(model) is not None else {}
@@ -90,7 +90,7 @@ def openai_fields(model: str, thinking: ThinkingLevel | None, *, is_official: bo
 
 
 def responses_thinks(model: str, *, is_official: bool) -> Thinks:
-    """Of a model behind OpenAI's responses, which take tools and reasoning together."""
+    """Whether a model thinks in OpenAI's Responses API, which accepts tools and reasoning together."""
     if not is_official:
         return "optional"
     if _OPENAI_PLAIN.match(model):
@@ -103,8 +103,8 @@ def responses_thinks(model: str, *, is_official: bool) -> Thinks:
 
 
 def responses_fields(model: str, thinking: ThinkingLevel | None, *, is_official: bool) -> dict[str, Any]:
-    """What a request for responses says of it. A model that does not reason refuses to be asked for what it reasoned,
-    and summaries are asked for only by who wants to see them, as not every key may have them."""
+    """The thinking fields of a Responses request. A model that does not reason refuses a request for its reasoning, and
+    summaries are only requested to be shown, since not every key may have them."""
     if is_official and _OPENAI_PLAIN.match(model):
         return {}
     fields: dict[str, Any] = {"include": ["reasoning.encrypted_content"]}

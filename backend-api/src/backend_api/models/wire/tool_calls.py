@@ -1,4 +1,4 @@
-"""Calls in a model's answer: their arguments, which models write as text, and what is told of them."""
+"""Calls in a model's answer, and their arguments, which models write as text."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _EMPTY_FIRST = re.compile(r"\s*\{\s*\}(?=\s*\S)")
 
 @dataclass(slots=True)
 class PartialCall:
-    """A call while its pieces come."""
+    """A call while its pieces arrive."""
 
     id: str = ""
     name: str = ""
@@ -28,21 +28,21 @@ class PartialCall:
 
     @property
     def raw(self) -> str:
-        """Its arguments as far as they came."""
+        """The arguments so far."""
         return last_given("".join(self.pieces))
 
 
 @dataclass(slots=True)
 class RepeatedCalls:
-    """Those of one answer that were made already: what comes again under its id is the same call, unless it is another
-    one's name or has other arguments."""
+    """The calls already seen in one answer: one repeated under the same id is the same call, unless it has another name
+    or other arguments."""
 
     _made: dict[tuple[str, str], list[str]] = field(default_factory=dict[tuple[str, str], list[str]])
 
     is_any: bool = False
 
     def new(self, parts: Sequence[ToolCallPart]) -> Sequence[ToolCallPart]:
-        """These, of one call of the provider's, or none of them."""
+        """The parts of one call of the provider's, or none if it is a repetition."""
         self.is_any = self.is_any or bool(parts)
         key = (parts[0].request.call_id, "\n".join(part.request.name for part in parts)) if parts else ("", "")
         if not key[0]:
@@ -56,7 +56,7 @@ class RepeatedCalls:
 
 
 def arguments_of(raw: str) -> dict[str, Any] | None:
-    """The arguments of a call; None when they are not a whole JSON object."""
+    """The arguments of a call; None if they are not a complete JSON object."""
     if not raw.strip():
         return {}
     try:
@@ -74,18 +74,18 @@ def _read(raw: str) -> object:
 
 
 def is_nothing(raw: str) -> bool:
-    """Whether arguments say nothing: some servers send them so before the real ones."""
+    """Whether the arguments are empty: some servers send empty ones before the real ones."""
     return raw.strip() in ("", "{}")
 
 
 def last_given(raw: str) -> str:
-    """Arguments without the empty ones before them: proxies of Anthropic pass on those that its calls begin with."""
+    """The arguments without empty ones before them: proxies of Anthropic pass on those that its calls begin with."""
     empty = _EMPTY_FIRST.match(raw)
     return raw[empty.end() :] if empty is not None else raw
 
 
 def given_arguments(given: object) -> str:
-    """Arguments that are sent as a value, as the text that others send."""
+    """Arguments that were sent as a value, in the text form that others send."""
     return json_of(given).decode()
 
 
@@ -99,7 +99,7 @@ def call_part(
     safety_checks: Sequence[SafetyCheck] = (),
     is_next_action: bool = False,
 ) -> ToolCallPart:
-    """A call whose id and name are texts, and not long ones."""
+    """A call with its id and name as texts of limited length."""
     known = [str(given or "")[:MAX_NAME_CHARACTERS] for given in (call_id, name)]
     return ToolCallPart(
         ToolRequest(
@@ -115,7 +115,7 @@ def call_part(
 
 
 def _is_finite(value: object) -> bool:
-    """Numbers without end are no JSON, though they are read from it: nobody after us could be sent them."""
+    """Whether all numbers are finite: others are not JSON, though parsers accept them, and could not be sent on."""
     if isinstance(value, float):
         return math.isfinite(value)
     if isinstance(value, dict):

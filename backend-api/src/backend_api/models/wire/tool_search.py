@@ -1,8 +1,8 @@
-"""Tools that a model has loaded, told as providers tell those that their own tool search has found.
+"""Tools that a model has loaded, sent in the form of a provider's own tool search.
 
-What is loaded is the same everywhere: a call of `load_tools`, whose recorded result has the definitions. A provider
-with a tool search of its own is sent references or definitions in place of that text, and its model calls the tools by
-their names, as it was trained to. The others, and results that are no definitions, stay texts.
+Loading is the same everywhere: a call of `load_tools`, whose recorded result has the definitions. A provider with a
+tool search of its own is sent references or definitions in place of that text, and its model calls the tools by their
+names, as it was trained to. For other providers, and for results without definitions, it stays text.
 
 Sources: Anthropic's documentation of its tool search tool ("Custom tool search implementation"), and OpenAI's guide on
 tool search ("Client-executed tool search").
@@ -19,19 +19,19 @@ from backend_api.models.model_facts import ModelFacts
 
 
 def searches(request: ModelRequest, facts: ModelFacts) -> bool:
-    """Whether the model is told so: it knows the search of its provider, and may load tools now."""
+    """Whether to use that form: the model knows its provider's search, and may load tools now."""
     return facts.tool_search is True and any(tool.name == LOAD_TOOL for tool in request.tools)
 
 
 def found_by(turn: ToolTurn) -> Sequence[ToolSpec]:
-    """The tools that this result defines; none where it says anything else."""
+    """The tools that this result defines; none if it says anything else."""
     is_plain = turn.name == LOAD_TOOL and turn.success and not turn.note and not turn.pictures
     return defined_in(turn.output) if is_plain else ()
 
 
 def loaded_in(request: ModelRequest) -> list[ToolSpec]:
-    """Those that results in the conversation define, but for those that the request tells anyway: each once, as it was
-    defined last."""
+    """The tools that results in the conversation define, without those already in the request: each once, by its last
+    definition."""
     told = {tool.name for tool in request.tools}
     found = {tool.name: tool for turn in request.turns if isinstance(turn, ToolTurn) for tool in found_by(turn)}
     return [tool for name, tool in found.items() if name not in told]

@@ -1,4 +1,4 @@
-"""What the adapters of all providers need to tell a turn."""
+"""Helpers for writing turns that the adapters of all providers share."""
 
 from __future__ import annotations
 
@@ -19,41 +19,41 @@ UNREADABLE = f"A picture was taken here. {GONE}"
 
 
 def note_text(turn: NoteTurn) -> str:
-    """Marked, so that it is told from what the person says; what it quotes, such as a summary, can't end it.
+    """A note, marked to distinguish it from the person's words; quoted text in it, such as a summary, can't end it.
 
-    What a tool gave is sent as it stands: marks within a result are its text, as the instructions say. Were they
-    escaped, the model would look for `< note>` in a file that has `<note>`. Nothing that protects depends on them.
+    The output of a tool is sent as it is: marks within a result are its text, as the instructions say. If they were
+    escaped, the model would look for `< note>` in a file that has `<note>`. No protection depends on them.
     """
     return f"<note>{_END.sub('</ ', turn.text)}</note>"
 
 
 def shown_note_text(turn: NoteTurn, request: ModelRequest | None) -> str:
-    """As `note_text`; of a picture that can't be sent with it, it says so."""
+    """Like `note_text`, with a remark for each picture that can't be sent with it."""
     gone = [GONE for picture in turn.pictures if request is None or picture not in request.pictures]
     return note_text(NoteTurn(text="\n\n".join([turn.text, *gone])) if gone else turn)
 
 
 def images_of(turn: ToolTurn | NoteTurn, request: ModelRequest) -> list[Image]:
-    """Those of its pictures that can be sent."""
+    """The pictures of the turn that can be sent."""
     return [request.pictures[picture] for picture in turn.pictures if picture in request.pictures]
 
 
 def data_url(image: Image) -> str:
-    """The picture itself, where an address of one is asked for."""
+    """The picture as a data URL."""
     return f"data:{image.media_type};base64,{image.base64}"
 
 
 def result_text(turn: ToolTurn, request: ModelRequest | None) -> str:
-    """What the tool said, and what the deployment says of it. A result without pictures reads alike in all requests."""
+    """The tool's output with the deployment's notes. A result without pictures reads alike in all requests."""
     unread = [UNREADABLE for picture in turn.pictures if request is None or picture not in request.pictures]
     notes = [note_text(NoteTurn(text=text)) for text in (turn.note, *unread) if text]
     return "\n\n".join(text for text in (turn.output, *notes) if text)
 
 
 def user_text(turn: UserTurn) -> str:
-    """The text, with the files that came with it named; a blank one, which providers refuse, is told in words. A name
-    is the sandbox's: one of several lines, or that turns the direction of what follows, would read as what the person
-    says, and is quoted."""
+    """The text, followed by the names of attached files; a blank text, which providers refuse, is replaced by words. A
+    name comes from the sandbox: one with several lines, or that changes the writing direction, could pass for the
+    person's text, so it is quoted."""
     if not turn.attachments:
         return turn.text if turn.text.strip() else "(empty message)"
     names = "\n".join(f"- {name if name.isprintable() else json.dumps(name)}" for name in turn.attachments)
@@ -61,8 +61,8 @@ def user_text(turn: UserTurn) -> str:
 
 
 def pieces_of(turn: AssistantTurn) -> Iterator[str | Thinking]:
-    """Its text and what can go back of its thinking, in the order they came. No piece of text is blank, and no thinking
-    stands at the end, where providers refuse it, but what belongs to the text before it."""
+    """The text of a turn and the thinking that can be sent back, in order. No piece of text is blank, and no thinking
+    stands at the end, where providers refuse it, unless it belongs to the text before it."""
     begin = 0
     last = len(turn.text.rstrip())
     for thinking in turn.thinking:
@@ -81,7 +81,7 @@ def pieces_of(turn: AssistantTurn) -> Iterator[str | Thinking]:
 def body_of(
     fields: dict[str, Any], conversation: str, pieces: Iterable[bytes], tools: Sequence[str] | None = None
 ) -> bytes:
-    """A request in JSON: its fields, `tools` where they are JSON already, and under the name `conversation` what was
-    said, whose pieces are JSON already."""
+    """A request in JSON: its fields, `tools` if they are JSON already, and under the name `conversation` the messages,
+    whose pieces are JSON already."""
     listed = f',"tools":[{",".join(tools)}]'.encode() if tools else b""
     return b"".join((to_json(fields)[:-1], listed, b',"', conversation.encode(), b'":[', b",".join(pieces), b"]}"))

@@ -1,4 +1,4 @@
-"""An answer that is no stream of events, though one was asked for: JSON, in one piece or in lines, a web page, or a
+"""An answer that is not a stream of events, though one was requested: JSON, in one piece or in lines, a web page, or a
 text."""
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LINES = re.compile(rb"[\r\n]+")
 
 
 def objects_of(body: bytes, api: ProviderApi) -> list[dict[str, Any]]:
-    """The JSON objects that a body has. Raises `ModelAnswerError` where it is none."""
+    """The JSON objects in a body. Raises `ModelAnswerError` if it is not JSON."""
     content = body.removeprefix(BYTE_ORDER_MARK).strip()
     values = _values(content)
     if values is None:
@@ -33,7 +33,7 @@ def objects_of(body: bytes, api: ProviderApi) -> list[dict[str, Any]]:
 
 
 def fault_in_body(answer: dict[str, Any], api: ProviderApi) -> ModelError:
-    """Of JSON that is no answer of a model. Asked again it would say the same, unless a status says otherwise."""
+    """The error for JSON that is not a model's answer. It is not retried unless its status says so."""
     status = status_in(answer)
     if is_fault(answer) and status is not None:
         return fault_of(status, answer, provider=api.name, key_setting=api.key_setting, headers={})

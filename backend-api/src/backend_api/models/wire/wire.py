@@ -1,4 +1,4 @@
-"""One streaming call of a provider: its answer in parts as they arrive, and its faults as the domain's errors."""
+"""One streaming call of a provider: its answer in parts as they arrive, and its errors as the domain's."""
 
 from __future__ import annotations
 
@@ -43,31 +43,32 @@ from backend_api.models.wire.whole_answers import fault_in_body, objects_of
 
 DRAIN_S = 0.05
 MAX_CHUNK_BYTES = 64 * 1024
-"""Others have a turn after each: ten times as much may have come at once, or out of a few compressed bytes."""
+"""Bytes read before other tasks get a turn: ten times as much may have arrived at once, or out of a few compressed
+bytes."""
 
 OTHER_FORMAT = "{}'s answer is not in the format of its API. Check its address, and which API is chosen for it."
 _UNKNOWN_FORM = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError)
-"""What reading an answer meets where that is not what it should be."""
+"""Exceptions that reading an answer of an unexpected form may raise."""
 
 
 class StreamState(Protocol):
-    """What a stream has said so far, in one wire format."""
+    """The state of a stream in one wire format."""
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing of what may still come matters."""
+        """Whether the rest of the stream no longer matters."""
         ...
 
     def parts_of(self, event: dict[str, Any]) -> list[Part]:
-        """What the next event adds."""
+        """The parts that the next event adds."""
         ...
 
     def events_of(self, answer: dict[str, Any]) -> list[dict[str, Any]]:
-        """The events that a whole answer would have come in; none where it is no answer."""
+        """The events that a whole answer would have been streamed in; none if it is not an answer."""
         ...
 
     def closing_parts(self, *, is_done: bool) -> list[Part]:
-        """What the end adds; `is_done` where the stream had the mark `[DONE]`. Raises `ModelStreamCutError` where it
+        """The parts that the end adds; `is_done`: the stream had the mark `[DONE]`. Raises `ModelStreamCutError` if it
         was cut."""
         ...
 
@@ -82,28 +83,29 @@ class _AnswerReader:
         self._api = api
         self._provider = api.name
         self._head: bytearray | None = bytearray()
-        """What came until it is clear that it is a stream; all of what is none."""
+        """The bytes until it is clear that it is a stream, or the whole body if it is not."""
         self._lines = DataLines()
         self._tags = ThinkTags()
         self._characters = WholeCharacters()
         self._has_events = False
         self._is_done = False
         self._odd: ModelError | None = None
-        """Of what came last, where that is no JSON: an error if nothing follows, and else a sign of life."""
+        """The error for the last data if that was not JSON. It is raised if nothing follows; otherwise it counts as a
+        sign of life."""
 
     @property
     def is_over(self) -> bool:
         return self._is_done or self._state.is_over
 
     def parts_of(self, chunk: bytes) -> Iterator[Part]:
-        """What the next chunk adds."""
+        """The parts that the next chunk adds."""
         if self._head is not None:
             chunk = self._strip_head(self._head, chunk)
         for data in self._lines.split(chunk):
             if not data:
                 continue
             if data.startswith(b"data:"):
-                # Of a proxy that names the field again.
+                # Some proxies repeat the field's name.
                 data = data.removeprefix(b"data:").strip()
             if data == b"[DONE]":
                 self._is_done = True
@@ -114,7 +116,7 @@ class _AnswerReader:
                 yield from self._read(event)
 
     def closing_parts(self) -> Iterator[Part]:
-        """What the end adds."""
+        """The parts that the end adds."""
         if self._head is not None and self._head.strip():
             yield from self._whole(bytes(self._head))
         elif self._head is None and not self._has_events:
@@ -130,7 +132,7 @@ class _AnswerReader:
             raise _unknown_form(self._provider) from error
 
     def _strip_head(self, head: bytearray, chunk: bytes) -> bytes:
-        """What there is to be read of a stream."""
+        """The bytes of the stream that can be read now."""
         head += chunk
         if head[:1].isspace():
             del head[: len(head) - len(head.lstrip())]
@@ -144,7 +146,7 @@ class _AnswerReader:
                 return b""
 
     def _whole(self, body: bytes) -> Iterator[Part]:
-        """An answer that is no stream."""
+        """Reads an answer that is not a stream."""
         answers = objects_of(body, self._api)
         events = [event for answer in answers for event in self._state.events_of(answer)]
         if not events:
@@ -166,7 +168,7 @@ class _AnswerReader:
             yield part
 
     def _event(self, data: bytes) -> dict[str, Any] | None:
-        """None where it is no JSON, which is told at the end if nothing follows."""
+        """The event, or None if the data is not JSON, which is reported at the end if nothing follows."""
         try:
             event = self._characters.event(data)
         except ValueError as error:
@@ -185,7 +187,7 @@ class _AnswerReader:
         return as_object(event)
 
     def _stream_fault(self, error: object) -> ModelError:
-        """The fault of an event that is called an error."""
+        """The error of an event that is named one."""
         return fault_in_stream(error, provider=self._api.name, key_setting=self._api.key_setting)
 
 
@@ -193,7 +195,7 @@ async def ask(endpoint: Endpoint, body: bytes, state: StreamState, *, betas: str
     """One call: the parts in the order they arrive. Closing the generator closes the connection. `betas` as in
     `Endpoint.post`."""
     content, provider = [body], endpoint.provider.name
-    # Given away: it may be megabytes, and an answer takes minutes.
+    # Freed early: it may be megabytes, and an answer takes minutes.
     del body
     bounds = AnswerBounds(provider, silence_s=endpoint.timeouts.silence_s)
     reader = _AnswerReader(state, bounds, endpoint.provider)
@@ -209,7 +211,7 @@ async def ask(endpoint: Endpoint, body: bytes, state: StreamState, *, betas: str
                 if reader.is_over:
                     break
             else:
-                # The last event may have had no end.
+                # The last event may lack its end.
                 for part in reader.parts_of(b"\n\n"):
                     yield part
         await drain(chunks)
@@ -221,7 +223,7 @@ async def ask(endpoint: Endpoint, body: bytes, state: StreamState, *, betas: str
 async def answering(
     endpoint: Endpoint, send: Callable[[], Awaitable[aiohttp.ClientResponse]]
 ) -> AsyncGenerator[aiohttp.ClientResponse, None]:
-    """The answer of 2xx to what `send` sends, whose body is still to be read. Raises `ModelError`."""
+    """The 2xx response to what `send` sends, with its body still to be read. Raises `ModelError`."""
     name = endpoint.provider.name
     try:
         async with asyncio.timeout(endpoint.timeouts.head_s):
@@ -237,14 +239,14 @@ async def answering(
     except SseOverflowError as error:
         raise ModelUnavailableError(OTHER_FORMAT.format(name)) from error
     finally:
-        # One that is read to its end has given its connection back.
+        # A response that was read to its end has released its connection.
         response.close()
 
 
 def _no_answer(error: Exception, endpoint: Endpoint) -> ModelError:
-    """Of a call whose answer did not begin."""
+    """The error for a call whose response did not begin."""
     name = endpoint.provider.name
-    # A certificate that is not trusted is a `ValueError`, too.
+    # An untrusted certificate is a `ValueError` too.
     is_unreachable = isinstance(error, (aiohttp.ClientConnectionError, OSError))
     if not is_unreachable and isinstance(error, (aiohttp.NonHttpUrlClientError, ValueError)):
         parts = f"its address, its key ({endpoint.provider.key_setting}) or the proxy of the environment"
@@ -255,7 +257,7 @@ def _no_answer(error: Exception, endpoint: Endpoint) -> ModelError:
 
 
 async def drain(chunks: AsyncIterator[bytes]) -> None:
-    """Read to the end after the last event: a connection that is read to its end is used again."""
+    """Reads to the end after the last event, so that the connection can be reused."""
     with suppress(TimeoutError, aiohttp.ClientError):
         async with asyncio.timeout(DRAIN_S):
             async for _ in chunks:
@@ -273,7 +275,7 @@ def _unknown_form(provider: str) -> ModelUnavailableError:
 
 
 async def _status_fault(response: aiohttp.ClientResponse, endpoint: Endpoint) -> ModelError:
-    """Of an answer that is no success only the beginning is read."""
+    """The error for a response that is no success. Only the beginning of its body is read."""
     content = bytearray()
     with suppress(TimeoutError, aiohttp.ClientError):
         async with asyncio.timeout(ERROR_S):
@@ -281,7 +283,7 @@ async def _status_fault(response: aiohttp.ClientResponse, endpoint: Endpoint) ->
                 content += chunk
                 if len(content) >= MAX_ERROR_BYTES:
                     break
-    # Not by what it says of its characters, which may be any coding that Python has.
+    # The declared charset is ignored: it could name any of Python's codecs.
     said = content[:MAX_ERROR_BYTES].decode("utf-8", "replace")
     error: object = said.strip()
     with suppress(ValueError, RecursionError):
