@@ -124,7 +124,8 @@ async def whole(
     session_id: SessionId,
     ports: Sequence[PortResource | KeptResource],
 ) -> ResourcesUpdated:
-    """All resources of a session with its open ports, inside a transaction that has written the session."""
+    """The event with all resources of a session and its open ports, inside a transaction that has written the
+    session."""
     kept = await _read(database, session_id, transaction)
     return ResourcesUpdated(resources=[*(one.listed() for one in kept), *ports])
 

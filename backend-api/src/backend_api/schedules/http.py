@@ -58,8 +58,8 @@ class UpdateScheduleBody(RequestBody):
 
 
 class MissedBody(AnswerBody):
-    """Times at which no message was sent. `count` goes up to 1000. `late`: nobody was there; `queue_full`: as many
-    messages waited in the session as may; `session_quota`: there were as many sessions as may be."""
+    """Times at which no message was sent. `count` goes up to 1000. `late`: no server ran; `queue_full`: the session had
+    too many waiting messages; `session_quota`: the user had too many sessions."""
 
     count: int
     first_at: Time

@@ -15,7 +15,7 @@ _MISSED = tuple(field.name for field in fields(Missed))
 
 
 def document_of(schedule: Schedule) -> Document:
-    """All fields but the last run, which is changed only where it is stored."""
+    """The stored fields but for the last run, which is written only when a message is sent."""
     fields = asdict(schedule)
     fields.pop("last_run")
     return {"_id": fields.pop("id"), "look_at": schedule.next_at, **fields}
