@@ -1,8 +1,8 @@
 """A provider's answer within bounds of bytes and time.
 
-A provider, or whoever answers in its place, could else hold up the worker (2 MiB of nothing but `<a>` take the parser
-of pages 9 s, and nested gzip unpacks without a bound), lead it anywhere, and tell one user from the next by a cookie.
-One that answers compressed without being asked to, or has moved to another host, is told as unavailable.
+Otherwise a provider, or whoever answers in its place, could hold up the worker (2 MiB of nothing but `<a>` take the
+HTML parser 9 s, and nested gzip decompresses without a bound), redirect it anywhere, and tell users apart by a cookie.
+A provider that compresses unasked, or has moved to another host, counts as unavailable.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from backend_api.kit.tls import trusted_certificates
 from backend_api.web.search.provider import SearchUnavailableError
 
 DEADLINE_S = 15.0
-"""For a whole answer, redirects included."""
+"""Time limit in seconds for a whole answer, redirects included."""
 MAX_BYTES = 512 * 1024
 """A page of results has about 30 KB."""
 MOST_REDIRECTS = 3
@@ -27,7 +27,7 @@ _HEADERS = {"Accept-Encoding": "identity"}
 
 
 def search_http() -> httpx.AsyncClient:
-    """One for all providers and users, so it keeps no cookie."""
+    """One client for all providers and users, so it keeps no cookies."""
     return httpx.AsyncClient(
         timeout=httpx.Timeout(DEADLINE_S, connect=5.0),
         cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
@@ -39,10 +39,10 @@ def search_http() -> httpx.AsyncClient:
 async def ask(
     http: httpx.AsyncClient, method: Method, address: str, provider: str, *, headers: Mapping[str, str], **sent: Any
 ) -> httpx.Response:
-    """The whole answer, whatever its status. Cancelling closes the connection. A redirect is followed unread, and to
-    the provider's own host alone.
+    """The whole answer, whatever its status. Cancelling closes the connection. A redirect is followed without reading
+    its body, and only to the provider's own host.
 
-    Raises `SearchUnavailableError` where there is none, or more of it than a provider has to say.
+    Raises `SearchUnavailableError` if there is no answer, or it is over the bound.
     """
     try:
         async with asyncio.timeout(DEADLINE_S):
@@ -70,7 +70,7 @@ def _is_same_origin(asked: httpx.URL, sent_to: httpx.URL) -> bool:
 
 async def _read_bounded(response: httpx.Response, provider: str) -> httpx.Response:
     if response.headers.get("content-encoding", "identity").strip().lower() != "identity":
-        # Nobody asked for it, and a few bytes of it can become gigabytes.
+        # It was not requested, and a few compressed bytes can become gigabytes.
         raise SearchUnavailableError(f"{provider} sent a compressed response.")
     content = bytearray()
     async for piece in response.aiter_bytes():
