@@ -56,13 +56,13 @@ class StreamedAppAnswer:
 
 
 def _can_be_passed_on(response: httpcore.Response) -> bool:
-    """Whether its fields are valid for our server: the library accepts more than that may send."""
+    """Whether our server can send this answer: the library accepts more than is valid there."""
     is_clean = not any(_CONTROLS.search(value) for _, value in response.headers)
     return is_clean and 200 <= response.status < 600 and len(response.headers) <= MAX_HEADERS
 
 
 def _framing_headers(response: httpcore.Response) -> Headers:
-    """Headers with names in lower case. A header of the length is passed on only if it is the only one."""
+    """Headers with names in lower case, without a Content-Length that does not describe the body."""
     headers = [(name.lower(), value) for name, value in response.headers]
     is_chunked = any(name == b"transfer-encoding" for name, _ in headers)
     if is_chunked or response.status in _WITHOUT_BODY:

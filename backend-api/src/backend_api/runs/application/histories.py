@@ -182,5 +182,5 @@ def _weight(event: Event) -> int:
     for name in ("text", "preview", "arguments", "opaque"):
         if text := getattr(event.payload, name, None):
             characters += len(text if isinstance(text, str) else repr(text))
-    # Counted twice: the text as the model wrote it, and as it is sent back.
+    # Counted twice: as it stands in the event, and as it is sent to the model.
     return EVENT_CHARACTERS + 2 * characters

@@ -225,7 +225,7 @@ class ModelTraces:
         known, stored = self._sent.get(call.agent_id), self._store.traced_so_far.requests.get(call.agent_id)
         if call.role == "title":
             known = stored = None
-        # A long payload takes a while to mask, so other answers get their turn meanwhile.
+        # Writing a long request takes a while: in a thread it does not hold up other answers.
         written = await asyncio.to_thread(write_request, call.request, self._mask, known=known, stored=stored)
         told = replace(told, digest=written.digest, extends=[*written.extends])
         event = await self._store_event(told, written.payload, written.text)

@@ -76,7 +76,7 @@ class RunJournal:
         self._log = log
         self._is_lost = False
         self._next_turn = self._begun_turn = 0
-        """The next turn of the main agent, and the last one that began."""
+        """Turn numbers of the main agent: the next one, and that of the last call."""
 
     async def conversation(self) -> Conversation:
         thread = await self.thread()

@@ -123,7 +123,7 @@ class TitleSessions:
 
     @asynccontextmanager
     async def _traced(self, model: ResolvedModel, due: DueTitle, options: Options) -> AsyncGenerator[ResolvedModel]:
-        """The model with its calls traced. An attempt makes one call, so both have the same number."""
+        """The model with its calls traced. An attempt makes one call, which gets the number of the attempt."""
         if self.traces is None or not options.enable_tracing:
             yield model
             return

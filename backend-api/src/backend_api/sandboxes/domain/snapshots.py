@@ -16,8 +16,8 @@ class SnapshotNotFoundError(NotFoundError):
 
 
 class SnapshotRefusedError(ConflictError):
-    """No files yet, too large, at the limit of snapshots, or another snapshot or restore in progress. The detail says
-    which."""
+    """No files yet, too large, at the limit of snapshots, or another snapshot or restore in progress. The detail
+    gives the reason."""
 
     code = "snapshot_refused"
 

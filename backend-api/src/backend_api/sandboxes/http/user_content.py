@@ -19,9 +19,9 @@ _SHOWN = ("image/", "audio/", "video/", "text/plain", "text/html")
 def content_headers(name: str, head: bytes, *, shown: bool = False, has_own_origin: bool = False) -> dict[str, str]:
     """Headers for a content that begins with `head`.
 
-    It is an attachment, unless it is to be shown and its type can only be shown. A page has its own type if it is only
-    saved, and is shown as a page with `has_own_origin`, on an origin that serves nothing but such content; no script
-    runs there either, nor if a browser shows what it is told to save.
+    It is an attachment, unless it is to be shown and browsers show its type without running anything. A page keeps its
+    type if it is only saved, or with `has_own_origin`, on an origin that serves nothing but such content. Scripts are
+    disabled in every case, in case a browser shows what it is told to save.
     """
     media_type = active_type(name, head) if has_own_origin or not shown else inert_type(name, head)
     disposition = "inline" if shown and media_type.startswith(_SHOWN) else "attachment"

@@ -108,7 +108,7 @@ class HostFiles:
 
 
 async def read_bytes(file: Any, most: int) -> bytes:
-    """Read from a file that is open for bytes; the library's types do not say what it returns."""
+    """Read from a file that is open for bytes; the library's types leave the result open."""
     return bytes(await file.read(most))
 
 
