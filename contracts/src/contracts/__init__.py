@@ -1,1 +1,1 @@
-"""What crosses a wire between the Python services: pydantic models, identifiers, problem details."""
+"""Contracts between the Python services: pydantic models, identifiers, problem details."""

@@ -1,4 +1,4 @@
-"""Problem details (RFC 9457) as every service of the suite answers them."""
+"""Problem details (RFC 9457), the error answers of every service of the suite."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from pydantic import BaseModel, ConfigDict
 
 
 class FieldError(BaseModel):
-    """One invalid field of a request; `field` is a dotted path such as `body.title`. `code` says the same as
-    `message`, for whoever has words of their own for it; most have none."""
+    """One invalid field of a request; `field` is a dotted path such as `body.title`. `code` has the meaning of
+    `message`, for clients that use their own words for it; most have none."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -17,7 +17,7 @@ class FieldError(BaseModel):
 
 
 class Problem(BaseModel):
-    """`application/problem+json`: what went wrong, in a stable `code`, and what to do, in `detail`."""
+    """`application/problem+json`: the error as a stable `code`, and the cause and what to do as `detail`."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -30,7 +30,7 @@ class Problem(BaseModel):
     request_id: str | None = None
     errors: list[FieldError] | None = None
     limit_bytes: int | None = None
-    """What something too large may have at most, where that is known."""
+    """The limit that was exceeded, if it is known."""
 
 
 PROBLEM_MEDIA_TYPE = "application/problem+json"

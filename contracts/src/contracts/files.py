@@ -3,10 +3,10 @@
 | call | body | answer |
 |---|---|---|
 | GET /files/text?path= | | `TextFile` |
-| PUT /files/text | `SaveText` | `SavedText`; 412 where the file is not as `if_match` says |
-| POST /files/move | `MovePath` | `ChangedPath`; 409 where the destination is taken |
-| POST /files/folder | `MakeFolder` | 201 `ChangedPath`; 409 where the path is taken |
-| DELETE /files?path= | | `ChangedPath`; a folder goes with all that is in it |
+| PUT /files/text | `SaveText` | `SavedText`; 412 if the file does not match `if_match` |
+| POST /files/move | `MovePath` | `ChangedPath`; 409 if the destination exists |
+| POST /files/folder | `MakeFolder` | 201 `ChangedPath`; 409 if the path exists |
+| DELETE /files?path= | | `ChangedPath`; a folder is deleted with all its contents |
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from contracts.tools import Count, Name, Path
 
 MAX_TEXT_BYTES = 1024 * 1024
-"""Of a file that can be edited."""
+"""The largest file that can be edited."""
 Etag = Annotated[str, Field(max_length=64)]
 GivenPath = Annotated[str, Field(min_length=1, max_length=4096)]
 GivenText = Annotated[str, Field(max_length=MAX_TEXT_BYTES)]
@@ -26,7 +26,7 @@ GivenText = Annotated[str, Field(max_length=MAX_TEXT_BYTES)]
 
 class TextFile(BaseModel):
     """A whole file as text. Without content it can't be edited, for a `reason`: it is no text, too large, or its text
-    can't be written back as it was."""
+    can't be written back unchanged."""
 
     path: Path
     name: Name
@@ -43,7 +43,7 @@ class _Given(BaseModel):
 
 
 class SaveText(_Given):
-    """Replace a file's text, which is to be as `if_match` says; null for a file that is not there yet."""
+    """Replace a file's text, which must match `if_match`; null for a file that does not exist yet."""
 
     path: GivenPath
     content: GivenText

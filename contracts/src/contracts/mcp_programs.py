@@ -1,9 +1,9 @@
-"""WS /mcp-programs of the tool API: a server of the Model Context Protocol that is a program in the sandbox.
+"""WS /mcp-programs of the tool API: an MCP server that runs as a program in the sandbox.
 
 The first message is `McpProgramStart`. From then on each message is one line, without its end, to the program's
 standard input or from its standard output
 (https://modelcontextprotocol.io/specification/2025-06-18/basic/transports#stdio). The program ends with the socket, and
-the socket with the program; why is the reason of its close, and at greater length the last message (`ENDING`).
+the socket with the program; the reason is in its close, and at greater length in the last message (`ENDING`).
 """
 
 from __future__ import annotations
@@ -20,13 +20,14 @@ UNAUTHENTICATED = 4401
 TOO_MUCH = 4413
 
 ENDING = "\x00ending: "
-"""Begins the last message, which is none of the program: why it ended, as the reason of a close has 123 bytes alone."""
+"""The beginning of the last message, which is not the program's: the reason of its end, as a close has only 123
+bytes."""
 
 _Text = Annotated[str, StringConstraints(max_length=16_384, pattern=r"^[^\x00]*$")]
 
 
 class McpProgramStart(BaseModel):
-    """What is started, in the workspace, with these variables beside those that programs there have."""
+    """The program to start in the workspace, with these variables beside those that programs there have."""
 
     model_config = ConfigDict(extra="forbid")
 

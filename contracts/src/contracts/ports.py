@@ -1,8 +1,8 @@
 """WS /ports/{port} of the tool API: the bytes of one connection to a program that listens in the sandbox.
 
 Binary messages, both ways, are the bytes of one TCP connection to the sandbox's own loopback address; they end with the
-socket. The program's end of its bytes closes the socket once all before it was sent; there is no way to end one
-direction alone. A code other than `ENDED` says why there is, or goes on, no connection.
+socket. When the program ends its output, the socket closes once all of it was sent; there is no way to end one
+direction alone. A code other than `ENDED` gives the reason why there is no connection, or no longer.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ PATH = "/ports"
 FIRST_PORT = 1024
 LAST_PORT = 65535
 RESERVED_PORTS = frozenset({7000, 9222})
-"""Of the sandbox's own services in every sandbox: the tool API, and the control port of its browser."""
+"""Ports of the sandbox's own services in every sandbox: the tool API, and the control port of its browser."""
 MAX_FRAME_BYTES = 1024 * 1024
 
 
 class CloseCode(IntEnum):
-    """Why the tool API closes the socket."""
+    """Reasons for which the tool API closes the socket."""
 
     ENDED = 1000
     UNSUPPORTED = 1003

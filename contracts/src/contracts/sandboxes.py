@@ -46,7 +46,7 @@ class SandboxStatus(StrEnum):
 
 
 class Scope(StrEnum):
-    """What an endpoint token may be used for."""
+    """Permitted uses of an endpoint token."""
 
     EXEC = "exec"
     FILES = "files"
@@ -57,8 +57,8 @@ class Scope(StrEnum):
 
 
 class CreateSandbox(BaseModel):
-    """Ask for the one sandbox of a session; asking again answers the living one, as it was made. `image` and `size` are
-    names of `SandboxChoices`; without them it has the default."""
+    """Request the one sandbox of a session; a repeated request returns the living one, unchanged. `image` and `size`
+    are names of `SandboxChoices`; without them it has the default."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -72,10 +72,10 @@ class Sandbox(BaseModel):
     """One sandbox. A rebuilt sandbox of the same session has a new `id` and a higher `generation`.
 
     `revision` grows with every change a person may want to see; with the generation it orders a session's states.
-    `notice` tells of an end that comes near, `disk_notice`, since the revision `disk_revision`, of files that take up
-    nearly all they may: `disk_fill` is filling or full, of `disk_limit_mb`. `queue_position` is 1 for the next one to
-    be let in, `queue_reason` whether a queued one waits for room or for its user to have fewer running. One that is
-    gone and `was_never_there` was given up before it was ready; a list has it only where the session had no other.
+    `notice` warns that the sandbox ends soon, `disk_notice`, since the revision `disk_revision`, that its files nearly
+    reach their limit: `disk_fill` is filling or full, of `disk_limit_mb`. `queue_position` is 1 for the next one to
+    start, `queue_reason` whether a queued one waits for room or for its user to have fewer running. One that is gone
+    and `was_never_there` was given up before it was ready; a list contains it only if the session had no other.
     """
 
     id: str
@@ -105,7 +105,7 @@ class Sandbox(BaseModel):
 
 
 class SandboxSize(BaseModel):
-    """How much a sandbox may have; a disk of 0 has no limit."""
+    """The resources of a sandbox; a disk of 0 has no limit."""
 
     cpus: float
     memory_mb: int
@@ -122,7 +122,7 @@ class ImageChoice(BaseModel):
 
 
 class SizeChoice(BaseModel):
-    """A size by its name. One of it counts as so many sandboxes in the limits of how many there may be."""
+    """A size by its name. A sandbox of it counts as several in the limits on how many there may be."""
 
     name: str
     size: SandboxSize
@@ -130,7 +130,7 @@ class SizeChoice(BaseModel):
 
 
 class SandboxChoices(BaseModel):
-    """What the deployment allows beside the default."""
+    """The choices that the deployment allows beside the default."""
 
     default_size: SandboxSize
     images: list[ImageChoice]
@@ -138,7 +138,7 @@ class SandboxChoices(BaseModel):
 
 
 class SandboxStats(BaseModel):
-    """What one sandbox uses now; null where the machine can't tell. `cpu_s` is since its start."""
+    """The present resource use of one sandbox; null if the machine can't measure it. `cpu_s` is since its start."""
 
     id: str
     status: SandboxStatus
@@ -178,8 +178,8 @@ class EndpointToken(BaseModel):
     """A signed token for one generation of one sandbox and the address of its tool API endpoint.
 
     `endpoint`, named "door" in JSON, is `http://host:port` or `unix:/absolute/path.sock`: the manager makes that socket
-    in a folder no sandbox sees, and the connecting side refuses symlinks all the same. What answers there may be
-    anything the sandbox runs.
+    in a folder no sandbox sees, and the connecting side refuses symlinks all the same. Anything that runs in the
+    sandbox may answer there.
     """
 
     model_config = ConfigDict(validate_by_name=True, validate_by_alias=True, serialize_by_alias=True)
@@ -192,28 +192,29 @@ class EndpointToken(BaseModel):
 
 
 KEEP_SCOPE = "keep"
-"""Of the managers' own tokens: to say that they watch over a sandbox. No one else can have it."""
+"""The scope of the managers' own tokens, by which they signal that they watch over a sandbox. Only managers can have
+it."""
 
 TOKEN_ALGORITHM = "ES256"
 TOKEN_AUDIENCE = "tool-api"
 
 # A sandbox booted for the pool has generation 0: its endpoint accepts only tokens that also carry this scope. The first
-# of them binds the sandbox to the token's generation for good, and says in a claim of its own when the sandbox ends
-# (Unix seconds).
+# of them binds the sandbox to the token's generation for good, and has a claim of its own with the sandbox's end (Unix
+# seconds).
 UNCLAIMED = 0
 CLAIM_SCOPE = "claim"
 CLAIM_END = "end"
 
 
 class KeepAlive(BaseModel):
-    """What a manager sends to a sandbox it keeps, to the endpoint or on standard input: a token of its own."""
+    """The message of a manager to a sandbox it keeps, to the endpoint or on standard input: a token of its own."""
 
     keep: str = Field(max_length=4096)
 
 
 class KeptAlive(BaseModel):
-    """What the sandbox answers: for how long nobody has used it, what its workspace holds, in bytes and in files, once
-    it has looked, and whether nobody has claimed it yet and all its desktop runs is held still."""
+    """The sandbox's answer: the seconds since its last use, the size of its workspace in bytes and in files, once it
+    was measured, and whether nobody has claimed it yet and its desktop's processes are paused."""
 
     unused_s: float = Field(ge=0, le=1e9, allow_inf_nan=False)
     disk_bytes: int | None = Field(default=None, ge=0, le=2**63 - 1)

@@ -1,8 +1,8 @@
 """WS /terminals/{name} of the tool API: one viewer of a terminal, which is opened if there is none of that name.
 
-Binary messages are the bytes that are typed, and those that the terminal's programs write. Text messages are the frames
-below as JSON. The first one the viewer is sent is `AttachedFrame`, before any bytes. A viewer that falls behind what is
-kept is sent another one, and goes on from there.
+Binary messages are typed bytes in one direction, and the output of the terminal's programs in the other. Text messages
+are the frames below as JSON. The viewer first receives an `AttachedFrame`, before any bytes. A viewer that falls behind
+the kept output receives another one, and continues from there.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ PATH = "/terminals"
 NAME = r"^[a-z0-9][a-z0-9-]{0,31}$"
 MAX_TERMINALS = 8
 MAX_VIEWERS = 8
-"""Of one terminal."""
+"""The most viewers of one terminal."""
 MAX_TYPED_BYTES = 64 * 1024
-"""Of one message."""
+"""The largest message of typed bytes."""
 MAX_FRAME_CHARACTERS = 1024
-"""Of one text message."""
+"""The longest text message."""
 MAX_SENT_BYTES = 256 * 1024
-"""Of one message with output."""
+"""The largest message of output."""
 
 Columns = Annotated[int, Field(ge=2, le=500)]
 Rows = Annotated[int, Field(ge=1, le=300)]
@@ -36,7 +36,7 @@ class _FromViewer(BaseModel):
 
 
 class ResizeFrame(_FromViewer):
-    """The size of the viewer's window. The terminal takes the size that any viewer named last."""
+    """The size of the viewer's window. The terminal takes the last size that any viewer sent."""
 
     type: Literal["resize"]
     cols: Columns
@@ -44,8 +44,8 @@ class ResizeFrame(_FromViewer):
 
 
 class AckFrame(_FromViewer):
-    """The viewer has shown all bytes before `offset`. One that ever sends this is never sent more than a window of
-    bytes that it has not acknowledged; another one is sent what its connection takes."""
+    """The viewer has shown all bytes before `offset`. A viewer that ever sends this gets no more than a window of bytes
+    that it has not acknowledged; any other one gets what its connection accepts."""
 
     type: Literal["ack"]
     offset: Offset
@@ -53,8 +53,8 @@ class AckFrame(_FromViewer):
 
 class AttachedFrame(BaseModel):
     """The next byte has this offset, counted from the terminal's first. A viewer that has shown another number of bytes
-    clears its screen first, and shows `modes`: escape sequences for what was switched on before that byte. `began` is
-    the start of the terminal in Unix milliseconds, which tells those of the same name apart."""
+    clears its screen first, and shows `modes`: escape sequences for the modes that were on before that byte. `began` is
+    the start of the terminal in Unix milliseconds, which distinguishes terminals of the same name."""
 
     type: Literal["attached"] = "attached"
     offset: Offset
@@ -73,7 +73,7 @@ class SizeFrame(BaseModel):
 
 
 class InputDroppedFrame(BaseModel):
-    """So many typed bytes were dropped: the program does not read."""
+    """Typed bytes were dropped, as the program does not read."""
 
     type: Literal["input_dropped"] = "input_dropped"
     bytes: Offset
@@ -88,7 +88,7 @@ class BadFrame(BaseModel):
 
 
 class EndedFrame(BaseModel):
-    """Its shell has ended; the socket is closed next."""
+    """The terminal's shell has ended; the socket closes next."""
 
     type: Literal["ended"] = "ended"
     exit_code: int = Field(ge=-(2**31), le=2**31)
@@ -105,7 +105,7 @@ TERMINAL_FRAME: TypeAdapter[AttachedFrame | SizeFrame | InputDroppedFrame | BadF
 
 
 class TerminalEntry(BaseModel):
-    """One terminal of the sandbox. `is_busy` says that a program runs in the foreground."""
+    """One terminal of the sandbox. `is_busy`: a program runs in the foreground."""
 
     name: str = Field(pattern=NAME)
     cols: Columns
@@ -115,7 +115,7 @@ class TerminalEntry(BaseModel):
 
 
 class CloseCode(IntEnum):
-    """Why the tool API closes the socket."""
+    """Reasons for which the tool API closes the socket."""
 
     ENDED = 1000
     UNSUPPORTED = 1003

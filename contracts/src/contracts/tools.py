@@ -36,20 +36,20 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 MAX_OUTPUT_CHARACTERS = 1_000_000
 """Bound of the whole text a tool call may return; the head and the tail of longer output are kept."""
 MAX_LISTED = 5000
-"""Entries of one folder that are told of."""
+"""The most entries of one folder that are listed."""
 MAX_CHANGED_PATHS = 1000
 MAX_INSTRUCTIONS = 8
-"""Folders of one call whose instructions are told."""
+"""The most folders of one call whose instructions are included."""
 MAX_INSTRUCTION_CHARACTERS = 8_000
-"""Of one folder's instructions; what comes after is left out, which is said at their end."""
+"""The longest instructions of one folder; the rest is left out, with a remark at the end."""
 MAX_BACKGROUND_RUNNING = 8
-"""Commands in the background of one sandbox at a time."""
+"""The most commands in the background of one sandbox at a time."""
 BACKGROUND_TIMEOUT_S = 300
-"""Of one that nobody gave another."""
+"""The default timeout of a background command."""
 MAX_BACKGROUND_TIMEOUT_S = 24 * 3600
 
-# What is told by a sandbox is somebody else's: every text, list and number of it has a bound. The bounds lie well above
-# what the tool API says, so that none of them is ever met by an honest one.
+# Answers of a sandbox are untrusted: every text, list and number has a bound. The bounds lie well above what the tool
+# API sends, so that an honest one never meets them.
 LARGEST_NUMBER = 2**63 - 1
 Count = Annotated[int, Field(ge=0, le=LARGEST_NUMBER)]
 Milliseconds = Annotated[int, Field(ge=0, le=10**9)]
@@ -73,9 +73,9 @@ Moment = Annotated[datetime, AfterValidator(_in_utc)]
 
 
 class ToolSpec(BaseModel):
-    """What the model, the UI and the runner know of a tool.
+    """The definition of a tool for the model, the UI and the runner.
 
-    `phrase` is a template over the arguments, such as `Running {command}`; `parameters` is JSON Schema. One that
+    `phrase` is a template over the arguments, such as `Running {command}`; `parameters` is JSON Schema. A tool that
     `waits` for something is called again with the same arguments until that has come.
     """
 
@@ -93,7 +93,7 @@ class ToolSpec(BaseModel):
 
 
 class ToolCall(BaseModel):
-    """One call. How long it may take is the tool's own `deadline_ms`; a caller that gives up earlier cancels it."""
+    """One call. Its time limit is the tool's own `deadline_ms`; a caller that gives up earlier cancels it."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -102,12 +102,12 @@ class ToolCall(BaseModel):
 
 
 BackgroundState = Literal["running", "ended", "timed_out", "stopped", "unknown"]
-"""Of a command that runs in the background: `unknown` is one that this sandbox never ran, or has forgotten."""
+"""States of a background command: `unknown` is one that this sandbox never ran, or has forgotten."""
 
 
 class ShellDisplay(BaseModel):
-    """Shell view: the command, the named shell, its exit code (None while it still runs) and working directory. Of a
-    command in the background `shell` is its id and `background` how it stands."""
+    """Shell view: the command, the named shell, its exit code (None while it still runs) and working directory. For a
+    command in the background `shell` is its id and `background` its state."""
 
     type: Literal["shell"] = "shell"
     command: Text
@@ -136,7 +136,7 @@ class DiffDisplay(BaseModel):
 
 
 class BrowserDisplay(BaseModel):
-    """Browser view: where the browser is; the screenshot (base64) is moved to the event's body by the gateway."""
+    """Browser view: the browser's page; the screenshot (base64) is moved to the event's body by the gateway."""
 
     type: Literal["browser"] = "browser"
     url: Url
@@ -147,8 +147,8 @@ class BrowserDisplay(BaseModel):
 
 
 class DesktopDisplay(BaseModel):
-    """Desktop view: what was done; the screenshot (base64) is moved to the event's body by the gateway. `width` and
-    `height` are its pixels, `pointer_x` and `pointer_y` where the pointer is in it; None for a picture of a part."""
+    """Desktop view: the action; the screenshot (base64) is moved to the event's body by the gateway. `width` and
+    `height` are its pixels, `pointer_x` and `pointer_y` the pointer's position in it; None for a picture of a part."""
 
     type: Literal["desktop"] = "desktop"
     action: Name = ""
@@ -178,7 +178,7 @@ class SearchDisplay(BaseModel):
 
 
 class FindingItem(BaseModel):
-    """What an agent found, with the record of the corpus, the place in it and the passage that it rests on."""
+    """A finding of an agent, with the record of the corpus, the place in it and the passage that it rests on."""
 
     claim: Text
     quote: Text
@@ -189,7 +189,7 @@ class FindingItem(BaseModel):
 
 
 class FindingsDisplay(BaseModel):
-    """View of what an agent that researches has found; `refused` are those that did not hold."""
+    """View of a research agent's findings; `refused` is the number of findings that could not be confirmed."""
 
     type: Literal["findings"] = "findings"
     items: list[FindingItem] = Field(default_factory=list[FindingItem], max_length=100)
@@ -219,13 +219,13 @@ MAX_TABLE_COLUMNS = 30
 MAX_CODE_OUTPUTS = 250
 MAX_CODE_PICTURES = 8
 MAX_CODE_PICTURES_BYTES = 3_000_000
-"""Of all pictures of one call."""
+"""The most bytes of all pictures of one call."""
 Cell = Annotated[str, Field(max_length=200)]
 Cells = Annotated[list[Cell], Field(max_length=MAX_TABLE_COLUMNS)]
 
 
 class CodeText(BaseModel):
-    """What code wrote, or how a result reads."""
+    """Output of code, or the text form of a result."""
 
     type: Literal["text"] = "text"
     text: Text
@@ -251,7 +251,7 @@ class CodePicture(BaseModel):
 
 
 class CodeDisplay(BaseModel):
-    """Code view: what code showed, in its order. `is_cut` says that there is more text than that."""
+    """Code view: the outputs of code, in their order. `is_cut`: there is more text."""
 
     type: Literal["code"] = "code"
     language: Name
@@ -266,7 +266,7 @@ MAX_CODE_PLACES = 500
 
 
 class CodePlace(BaseModel):
-    """A definition in source code, or a line where a name is used; `container` is what it is inside of."""
+    """A definition in source code, or a line where a name is used; `container` is the definition around it."""
 
     path: Path
     line: int = Field(ge=1, le=LARGEST_NUMBER)
@@ -278,7 +278,7 @@ class CodePlace(BaseModel):
 
 
 class NavigationDisplay(BaseModel):
-    """Code navigation view: places in source code, in their order. `path` is where was looked, `subject` for what."""
+    """Code navigation view: places in source code, in their order. `path` is the place searched, `subject` the term."""
 
     type: Literal["navigation"] = "navigation"
     path: Path
@@ -304,17 +304,16 @@ Display = Annotated[
 
 
 class FolderInstructions(BaseModel):
-    """How work in a folder and below it is to be done, as its `AGENTS.md` (`path`) says."""
+    """Instructions for work in a folder and below it, from its `AGENTS.md` (`path`)."""
 
     path: Path
     text: str = Field(min_length=1, max_length=MAX_INSTRUCTION_CHARACTERS)
 
 
 class ToolResult(BaseModel):
-    """What the model reads (`output`) and what the UI shows (`display`). Where the output is what a terminal shows of
-    what a program wrote, `raw_output` is what it wrote, if that differs. `removed_paths` are those of the
-    `changed_paths` at which nothing is any more, and `instructions` those of the folders it worked in, from the
-    workspace down."""
+    """The result for the model (`output`) and the view for the UI (`display`). If the output is a terminal's rendering
+    of a program's output, `raw_output` is the original, if that differs. `removed_paths` are the `changed_paths` that
+    no longer exist, and `instructions` those of the folders it worked in, from the workspace down."""
 
     success: bool
     output: Text
@@ -337,8 +336,8 @@ class OutputFrame(BaseModel):
 
 
 class RemoteSpan(BaseModel):
-    """A part of a call's time: sandboxes can't reach a trace collector, so they tell their caller. Milliseconds, from
-    the arrival of the request."""
+    """A part of a call's time: sandboxes can't reach a trace collector, so they report to their caller. Milliseconds,
+    from the arrival of the request."""
 
     name: Name
     start_ms: float = Field(ge=0, le=1e12, allow_inf_nan=False)
@@ -346,7 +345,7 @@ class RemoteSpan(BaseModel):
 
 
 class ResultFrame(BaseModel):
-    """The last line of a call's stream; `spans` where the request carried a `traceparent`."""
+    """The last line of a call's stream; it has `spans` if the request carried a `traceparent`."""
 
     type: Literal["result"] = "result"
     result: ToolResult
@@ -364,8 +363,8 @@ class FileEntry(BaseModel):
 
 
 class FileContent(BaseModel):
-    """Preview of a file: text cut at 100 KB (`truncated`), `content` null when binary. `encoding` is the one the file
-    is in; the content is text whatever that is."""
+    """Preview of a file: text cut at 100 KB (`truncated`), `content` null if binary. `encoding` is that of the file;
+    the content is text in any case."""
 
     path: Path
     name: Name
@@ -384,7 +383,7 @@ class Uploaded(BaseModel):
 
 
 class SkillPlaced(BaseModel):
-    """Where the folder of a skill stands."""
+    """The path of a skill's folder."""
 
     path: str = Field(max_length=200)
 

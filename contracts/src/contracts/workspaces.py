@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 
 class TakeSnapshot(BaseModel):
-    """Keep the files as they are now."""
+    """Store the files as they are now."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -27,7 +27,7 @@ class TakeSnapshot(BaseModel):
 
 
 class Snapshot(BaseModel):
-    """`bytes` is what the archive takes, `content_bytes` what the files in it have."""
+    """`bytes` is the size of the archive, `content_bytes` that of the files in it."""
 
     id: str
     name: str
@@ -38,7 +38,7 @@ class Snapshot(BaseModel):
 
 
 class SnapshotList(BaseModel):
-    """Answer of the list call, with how many there may be."""
+    """Answer of the list call, with the limit on their number."""
 
     items: list[Snapshot]
     max_count: int

@@ -1,1 +1,1 @@
-"""Opened ports of a session's sandbox, and what browsers are shown through them."""
+"""Opened ports of a session's sandbox, and the apps that browsers reach through them."""

@@ -42,11 +42,11 @@ from backend_api.sandboxes.tool_api.endpoints import Endpoints
 
 _DOMAIN = re.compile(r"[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})*(:[0-9]{1,5})?")
 LOCAL_DOMAIN = "localhost"
-"""Browsers take each name below it for this machine (RFC 6761, section 6.3)."""
+"""Browsers resolve every name below it to this machine (RFC 6761, section 6.3)."""
 
 
 class PreviewSettings(BaseSettings):
-    """Of the environment."""
+    """Settings read from the environment."""
 
     model_config = SettingsConfigDict(frozen=True, extra="ignore", env_ignore_empty=True)
 
@@ -60,7 +60,7 @@ class PreviewSettings(BaseSettings):
     def _domain(cls, value: str) -> str:
         domain = value.strip().lower()
         name, _, port = domain.partition(":")
-        # No name stands below an address.
+        # An IP address has no names below it.
         is_address = name.rpartition(".")[2].isdecimal()
         if domain and (not _DOMAIN.fullmatch(domain) or is_address or int(port or 1) not in range(1, 65_536)):
             raise ValueError(
@@ -70,7 +70,8 @@ class PreviewSettings(BaseSettings):
         return domain
 
     def policy(self, *, is_local: bool) -> PreviewPolicy:
-        """Where no domain is named, opened ports have their hosts below that of this machine, or none are opened."""
+        """The policy. If no domain is set, local mode uses names below that of this machine; otherwise no ports can be
+        opened."""
         unnamed = LOCAL_DOMAIN if is_local else ""
         return PreviewPolicy(
             domain="" if self.preview_domain == "off" else self.preview_domain or unnamed,
@@ -99,8 +100,8 @@ async def open_previews(
     sandbox_apps: SandboxApps | None = None,
     remote_hosts: RemoteHosts | None = None,
 ) -> AsyncGenerator[Parts]:
-    """Its ports are `opened_ports` and the use cases of its routes and hosts; its task ends what goes over ports that
-    were closed."""
+    """Open the previews. Ports: `opened_ports` and the use cases of its routes and hosts; its task ends connections of
+    ports that were closed."""
     ports, policy = MongoOpenedPorts(database), settings.policy(is_local=is_local)
     tokens = JwtPreviewTokens(signing.secret, algorithm=signing.algorithm, clock=clock)
     open_port = OpenPort(sessions=sessions, ports=ports, stream=stream, policy=policy)

@@ -1,4 +1,4 @@
-"""What opened ports need of the outside."""
+"""Ports (in the sense of the architecture) that opened ports need."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from backend_api.previews.domain.entity import OpenedPort, PortId, PreviewGrant
 from backend_api.sandboxes.domain.entity import Sandbox
 
 Headers = Sequence[tuple[bytes, bytes]]
-"""Names in small letters, in their order."""
+"""Headers in their order, with names in lower case."""
 
 
 class OpenedPorts(Protocol):
-    """Those of all sessions. A change is told in the stream of the session in the same transaction: what changed, then
-    the whole new value, which is always that of `of_session`."""
+    """The opened ports of all sessions. A change and its events are stored in one transaction: the change, then the
+    whole new list, which is always that of `of_session`."""
 
     async def open(self, port: OpenedPort, *, at_most: int) -> tuple[OpenedPort, list[Event]]:
-        """Store it, unless the session has that port open: then that one, and no events. Raises
+        """Store the port, unless the session has it open already: then that one, and no events. Raises
         `SessionNotFoundError`, `TooManyPortsError`."""
         ...
 
@@ -30,34 +30,34 @@ class OpenedPorts(Protocol):
         ...
 
     async def of_session(self, session_id: SessionId) -> list[OpenedPort]:
-        """The one opened last comes last."""
+        """The ports of the session, the latest last."""
         ...
 
     async def present(self, port_ids: Collection[PortId]) -> dict[PortId, OpenedPort]:
-        """Those of them that are open, and whose session is still there and their user's."""
+        """The ports among these that are open, and whose session exists and belongs to their user."""
         ...
 
 
 class PreviewTokens(Protocol):
-    """Signs what opens a port in a browser: an address, which holds for a minute, and the cookie it is traded for."""
+    """Signs the two tokens of a port: an address, which is valid for a minute, and the cookie it is exchanged for."""
 
     def sign_address(self, grant: PreviewGrant, *, expires_s: int) -> str: ...
 
     def read_address(self, token: str) -> PreviewGrant:
-        """Raises `PreviewTokenError`."""
+        """The grant of an address. Raises `PreviewTokenError`."""
         ...
 
     def sign_cookie(self, grant: PreviewGrant, *, expires_s: int) -> str: ...
 
     def read_cookie(self, token: str) -> PreviewGrant:
-        """Raises `PreviewTokenError`."""
+        """The grant of a cookie. Raises `PreviewTokenError`."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppRequest:
-    """One to the program at a port, but for what belongs to the connection. `target` is path and query; `body` is None
-    where there is none, and of a length that the headers say, or of none."""
+    """A request to the program at a port, without the fields of the connection. `target` is path and query; `body` is
+    None if there is none, and has the length that the headers declare, or no declared length."""
 
     method: bytes
     target: bytes
@@ -66,7 +66,7 @@ class AppRequest:
 
 
 class AppAnswer(Protocol):
-    """What the program says: nothing of it may be believed."""
+    """The program's answer, which is untrusted."""
 
     @property
     def status(self) -> int: ...
@@ -75,7 +75,7 @@ class AppAnswer(Protocol):
     def headers(self) -> Headers: ...
 
     def pieces(self) -> AsyncIterator[bytes]:
-        """The body as it comes. Raises `AppFailedError`."""
+        """The body as it arrives. Raises `AppFailedError`."""
         ...
 
 
@@ -90,7 +90,7 @@ class AppSocket(Protocol):
         ...
 
     def messages(self) -> AsyncIterator[str | bytes]:
-        """Until it closes."""
+        """Receive messages until it closes."""
         ...
 
     @property
@@ -100,11 +100,11 @@ class AppSocket(Protocol):
 
 
 class SandboxApps(Protocol):
-    """Programs that listen in sandboxes. Both raise `NothingListensError`, `AppFailedError`, `PortRefusedError`,
-    `TooManyPreviewsError`, `SandboxUnavailableError`."""
+    """Programs that listen in sandboxes. Both methods raise `NothingListensError`, `AppFailedError`,
+    `PortRefusedError`, `TooManyPreviewsError`, `SandboxUnavailableError`."""
 
     def ask(self, sandbox: Sandbox, port: int, request: AppRequest) -> AbstractAsyncContextManager[AppAnswer]:
-        """Its answer, once it has begun. The connection ends with the block."""
+        """Send a request; the answer is available once it has begun. The connection ends with the block."""
         ...
 
     def connect(

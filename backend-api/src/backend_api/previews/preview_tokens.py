@@ -16,7 +16,7 @@ PREVIEW_AUDIENCE = "backend-api/previews"
 
 
 class JwtPreviewTokens:
-    """`PreviewTokens`: one kind of token for addresses, another one for cookies, neither of which is taken for the
+    """`PreviewTokens`: one kind of token for addresses, another one for cookies, neither of which is accepted as the
     other."""
 
     def __init__(self, secret: str, *, algorithm: str, clock: Callable[[], float] = time.time) -> None:
@@ -24,19 +24,19 @@ class JwtPreviewTokens:
         self._cookies = TokenSigner(secret, algorithm, PREVIEW_AUDIENCE, "preview-cookie", clock)
 
     def sign_address(self, grant: PreviewGrant, *, expires_s: int) -> str:
-        """For the query of an address."""
+        """A token for the query of an address."""
         return self._addresses.sign(_preview_claims(grant), expires_s)
 
     def read_address(self, token: str) -> PreviewGrant:
-        """What it grants."""
+        """The grant of an address token."""
         return _preview_grant(self._addresses.read(token))
 
     def sign_cookie(self, grant: PreviewGrant, *, expires_s: int) -> str:
-        """For the host of the port."""
+        """A token for the cookie of the port's host."""
         return self._cookies.sign(_preview_claims(grant), expires_s)
 
     def read_cookie(self, token: str) -> PreviewGrant:
-        """What it grants."""
+        """The grant of a cookie token."""
         return _preview_grant(self._cookies.read(token))
 
 

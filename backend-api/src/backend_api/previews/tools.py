@@ -1,4 +1,4 @@
-"""The tools for ports: an app that the agent started is opened to the person's browser, and closed again."""
+"""The tools for ports: opening an app that the agent started to the person's browser, and closing it again."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ClosePortArguments(Arguments):
 
 
 def port_tools(open_port: OpenPort | None = None, close_port: ClosePort | None = None) -> list[Tool]:
-    """None tells of tools that nobody calls."""
+    """The tools for ports. Without use cases they only describe themselves and can't be called."""
 
     async def expose(call: ToolCall, arguments: ExposePortArguments) -> Done:
         assert open_port is not None
@@ -92,6 +92,6 @@ class PortTools:
     close_port: ClosePort
 
     async def tools(self, setup: Setup) -> Sequence[Tool]:
-        """None for sub-agents."""
+        """The tools for ports; an empty list for sub-agents."""
         is_offered = setup.kind == "main" and bool(self.open_port.policy.domain)
         return port_tools(self.open_port, self.close_port) if is_offered else []

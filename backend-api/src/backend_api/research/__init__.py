@@ -1,1 +1,1 @@
-"""Scientific papers: where they are found and read, and the collection of them that a user keeps."""
+"""Scientific papers: finding and reading them, and each user's collection of them."""

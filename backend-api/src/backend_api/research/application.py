@@ -1,4 +1,4 @@
-"""The module's port: papers and corpus, where this deployment has them."""
+"""The module's port: papers and corpus, if this deployment has them."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from backend_api.research.keys import TrySourceKey
 from backend_api.research.matching import MatchFile
 
 ReadEntries = Callable[[bytes, Literal["bibtex", "ris"]], Awaitable[tuple[Sequence[Entry], Sequence[Broken]]]]
-"""Of a file, in a program of its own. Raises `ImportInvalidError`."""
+"""Reads the entries of a file, in a process of its own. Raises `ImportInvalidError`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Research:
-    """`as_owner` says for whom addresses are looked up in its block."""
+    """`as_owner` sets the user for whom addresses are looked up within its block."""
 
     corpus: Corpus
     read_entries: ReadEntries
@@ -31,20 +31,20 @@ class Research:
     is_enabled: bool = True
 
     def enabled(self) -> Research:
-        """Raises `ResearchDisabledError`."""
+        """Return itself. Raises `ResearchDisabledError` if research is off."""
         if not self.is_enabled:
             raise ResearchDisabledError
         return self
 
     async def add(self, user_id: UserId, paper_id: PaperId, *, session_id: str | None, tags: Sequence[str]) -> Added:
-        """As the person. Raises as `Corpus.add`."""
+        """Add a paper as the person. Raises as `Corpus.add`."""
         with self.as_owner(user_id):
             return await self.corpus.add(user_id, paper_id, by="person", session_id=session_id, tags=tags)
 
     async def take_in(
         self, user_id: UserId, content: bytes, form: Literal["bibtex", "ris"], session_id: str | None
     ) -> Imported:
-        """Raises `ImportInvalidError` where nothing of the file could be read, and as `Corpus.take_in`."""
+        """Import a file. Raises `ImportInvalidError` if nothing of it could be read, and as `Corpus.take_in`."""
         entries, broken = await self.read_entries(content, form)
         if not entries and not broken:
             raise ImportInvalidError(f"The file is empty. It may have at most {MAX_RECORDS:,} entries.")

@@ -1,4 +1,4 @@
-"""Records as BibTeX and as RIS. What stands in a title is text: nothing of it is a command of LaTeX."""
+"""Records as BibTeX and as RIS. A title is plain text: nothing in it is a command of LaTeX."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ _ENTRIES = {
     "report": ("techreport", "RPRT"),
     "dataset": ("misc", "DATA"),
 }
-"""The entry of BibTeX and the type of RIS for each kind."""
+"""The entry type of BibTeX and the type of RIS for each kind."""
 _ESCAPED = str.maketrans(_SPECIAL)
 _FORMULA = re.compile(r"\$[A-Za-z0-9^_{}+\-=()., ]{1,80}\$")
-"""Of a title: letters, digits, indices and powers alone, which stay a formula. Commands are none of it."""
+"""A simple formula in a title: letters, digits, indices and powers only, kept as a formula. Commands are excluded."""
 _SMALL_WORDS = frozenset({"a", "an", "the", "on", "of", "for", "in", "to", "and", "with", "is", "are", "do", "does"})
 
 
 def written(records: Iterable[Record], form: Form) -> Iterator[str]:
-    """An entry each."""
+    """One entry for each record."""
     return _bibtex(records) if form == "bibtex" else _ris(records)
 
 
@@ -85,7 +85,7 @@ def _bibtex(records: Iterable[Record]) -> Iterator[str]:
 
 
 def _kind(paper: Paper) -> str:
-    """Of the entry."""
+    """The entry type of a paper."""
     if paper.kind in _ENTRIES:
         return _ENTRIES[paper.kind][0]
     return "article" if paper.venue and paper.venue != "arXiv" else "misc"
@@ -101,7 +101,7 @@ def _publisher_field(paper: Paper) -> str:
 
 
 def _latex(text: str) -> str:
-    """With each sign escaped that means something to LaTeX, but for simple formulas."""
+    """The text with every special character of LaTeX escaped, but for simple formulas."""
     made, at = list[str](), 0
     for found in _FORMULA.finditer(text):
         if found[0].count("{") == found[0].count("}"):
@@ -111,7 +111,7 @@ def _latex(text: str) -> str:
 
 
 def _bare(text: str) -> str:
-    """Of an address or id, which are not escaped: without what would end the value."""
+    """An address or id, which is not escaped: characters that would end the value are removed."""
     return "".join(sign for sign in text if sign not in "{}\\\n\r%").strip() if text else ""
 
 

@@ -1,4 +1,4 @@
-"""A user's corpus: the same for the agent's tools and for the person. Duplicates become one record by the rule."""
+"""A user's corpus, which the agent's tools and the person share. Duplicates are merged into one record."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ FULL = f"A corpus has at most {MAX_RECORDS:,} records. Delete some first."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Added:
-    """A record, whether it is new, and what sources said of themselves."""
+    """A record, whether it is new, and notices of the sources."""
 
     record: Record
     is_new: bool
@@ -47,7 +47,7 @@ class Added:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One of a file that is imported."""
+    """An entry of an imported file."""
 
     paper: Paper
     notes: str = ""
@@ -57,7 +57,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Corpus:
-    """All raise `StoreUnavailableError`; those that name a record `RecordNotFoundError`."""
+    """Use cases of a corpus. All raise `StoreUnavailableError`; those that name a record, `RecordNotFoundError`."""
 
     store: CorpusStore
     papers: Papers
@@ -67,7 +67,7 @@ class Corpus:
     async def add(
         self, user_id: UserId, paper_id: PaperId, *, by: str, session_id: str | None = None, tags: Sequence[str] = ()
     ) -> Added:
-        """A paper as sources tell of it. One that is there gets what it lacks, the tags and the link.
+        """Add a paper with the data of the sources. An existing record gets missing fields, the tags and the link.
 
         Raises `PaperNotFoundError`, `SourcesFailedError`, `CorpusFullError`, `RecordInvalidError`.
         """
@@ -92,13 +92,14 @@ class Corpus:
         return record
 
     async def page(self, user_id: UserId, wanted: Filter, *, limit: int, cursor: str | None = None) -> Page:
-        """Newest first. Raises `InvalidError` for a cursor that is none of ours."""
+        """A page of records, newest first. Raises `InvalidError` for an invalid cursor."""
         return await self.store.page(user_id, wanted, limit=limit, cursor=cursor)
 
     async def change(
         self, user_id: UserId, record_id: RecordId, change: Callable[[Record], Record], etag: str | None = None
     ) -> Record:
-        """With `etag` only as it was read: else `RecordChangedError`. Raises what `change` raises."""
+        """Change a record; with `etag` only if it is unchanged since it was read: else `RecordChangedError`. Raises
+        what `change` raises."""
         for _ in range(MAX_ATTEMPTS):
             present = await self.get(user_id, record_id)
             if etag is not None and etag != present.etag:
@@ -123,9 +124,9 @@ class Corpus:
     async def take_in(
         self, user_id: UserId, entries: Sequence[Entry], broken: Sequence[Broken], session_id: str | None = None
     ) -> Imported:
-        """Entries of a file, marked as such; those that are records already give them what they lack.
+        """Import entries of a file, marked as imported; existing records get the fields that they lack.
 
-        Raises `CorpusFullError` before anything is kept.
+        Raises `CorpusFullError` before anything is stored.
         """
         known = _Known(await self.store.all(user_id, Filter()))
         count, at = len(known.records), self.now()
@@ -166,7 +167,7 @@ class Corpus:
 
 
 class _Known:
-    """The records of a user by what names them, with those of a file added one by one."""
+    """The records of a user by their ids and titles, to which those of a file are added one by one."""
 
     def __init__(self, records: Sequence[Record]) -> None:
         self.records = {record.id: record for record in records}
@@ -177,7 +178,7 @@ class _Known:
             self._index(record)
 
     def take(self, fresh: Record) -> bool:
-        """Whether it is new."""
+        """Add a record or merge it into an existing one; returns whether it is new."""
         near = dict.fromkeys(one for key in _keys(fresh.paper) for one in self._by_key.get(key, ()))
         same = next((one for one in near if is_same(self.records[one].paper, fresh.paper)), None)
         if same is None:

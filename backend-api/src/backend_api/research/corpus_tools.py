@@ -1,4 +1,4 @@
-"""`corpus_add` and its siblings: what the person keeps of papers, with notes and tags."""
+"""`corpus_add` and its siblings: the person's collection of papers, with notes and tags."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class AnnotateArguments(RecordArguments):
 
 
 def corpus_tools(corpus: Corpus | None) -> list[Tool]:
-    """None tells of tools that nobody calls."""
+    """The corpus tools. Without a `corpus` they only describe themselves and can't be called."""
 
     def told(work: Work[A]) -> Work[A]:
         async def run_call(call: ToolCall, arguments: A) -> Done:

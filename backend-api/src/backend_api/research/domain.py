@@ -1,4 +1,4 @@
-"""A paper as sources tell of it, the record of one in a user's corpus, and how two of the same become one."""
+"""Papers by the data of sources, records in a user's corpus, and the merging of duplicates."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from backend_api.research.identity import PaperId, arxiv_of_doi, title_key
 
 RecordId = NewType("RecordId", str)
 MAX_RECORDS = 50_000
-"""Of a user."""
+"""The most records of a user."""
 MAX_TITLE_CHARACTERS = 1_000
 MAX_ABSTRACT_CHARACTERS = 10_000
 MAX_AUTHORS = 300
 MAX_NAME_CHARACTERS = 200
 MAX_URL_CHARACTERS = 2_000
 MAX_PLACE_CHARACTERS = 60
-"""Of volume, issue and pages."""
+"""The longest volume, issue or pages."""
 MAX_PUBLISHER_CHARACTERS = 200
 KINDS = frozenset({"article-journal", "paper-conference", "chapter", "book", "thesis", "report", "dataset"})
-"""Of a paper, by their names in CSL. A preprint, or what is not known, has none."""
+"""Kinds of papers, by their names in CSL. A preprint, or an unknown kind, has none."""
 MAX_NOTES_CHARACTERS = 20_000
 MAX_TAGS = 30
 MAX_TAG_CHARACTERS = 60
 MAX_SESSIONS = 200
-"""That a record is linked to: the last ones."""
+"""The most conversations that a record is linked to: the last ones are kept."""
 IMPORTED = "import"
-"""The source of a record that no source has told of."""
+"""The source of a record that no source has confirmed."""
 _MARKUP = re.compile(r"</?(?:jats:)?[a-zA-Z][a-zA-Z0-9:]*(?:\s[^<>]{0,300})?/?>")
 _SPACES = re.compile(r"\s+")
 _DASHES = re.compile(r"\s?[-‐‑‒–—]+\s?")
@@ -42,7 +42,7 @@ _DASHES = re.compile(r"\s?[-‐‑‒–—]+\s?")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paper:
-    """What is known of one. A text that is not known is empty."""
+    """The known data of a paper. An unknown text is empty."""
 
     title: str
     authors: tuple[str, ...] = ()
@@ -66,12 +66,12 @@ class Paper:
 
     @property
     def id(self) -> PaperId | None:
-        """The first by the rule; None where it has a title alone."""
+        """The first id by the rule; None if it has only a title."""
         return next(iter(self.ids), None)
 
     @property
     def ids(self) -> list[PaperId]:
-        """All, in the order of the rule."""
+        """All ids, in the order of the rule."""
         found = (
             PaperId("doi", self.doi),
             PaperId("arxiv", self.arxiv_id),
@@ -86,15 +86,15 @@ class Paper:
 
     @property
     def address(self) -> str:
-        """Where a person reads of it."""
+        """The address of a page about it."""
         if self.doi:
             return f"https://doi.org/{self.doi}"
         return f"https://arxiv.org/abs/{self.arxiv_id}" if self.arxiv_id else self.url
 
 
 def cleaned(paper: Paper) -> Paper:
-    """With texts on one line, without markup and signs that nobody sees, of a bounded length; a DOI of arXiv's own is
-    the arXiv id."""
+    """The paper with texts of bounded length on one line, without markup and invisible characters; a DOI of arXiv's own
+    becomes the arXiv id."""
     own = arxiv_of_doi(paper.doi)
     return replace(
         paper,
@@ -116,7 +116,7 @@ def cleaned(paper: Paper) -> Paper:
 
 
 def plain_text(text: str, most: int) -> str:
-    """On one line."""
+    """The text on one line."""
     bare = UNSEEN.sub("", _SPACES.sub(" ", _MARKUP.sub("", text[: most * 4]))).strip()
     return bare if len(bare) <= most else f"{bare[: most - 1]}…"
 
@@ -128,7 +128,7 @@ def _web_address(text: str) -> str:
 
 
 def is_same(one: Paper, other: Paper) -> bool:
-    """By the first of DOI, arXiv id and title that both have."""
+    """Whether they are the same paper, by the first of DOI, arXiv id and title that both have."""
     if one.doi and other.doi:
         return one.doi == other.doi
     if one.arxiv_id and other.arxiv_id:
@@ -139,7 +139,7 @@ def is_same(one: Paper, other: Paper) -> bool:
 
 
 def joined(one: Paper, other: Paper) -> Paper:
-    """The first, with what it lacks from the other; the longer abstract, and the larger count of citations."""
+    """The first paper, with missing fields from the other, the longer abstract, and the higher count of citations."""
     filled = {
         name: getattr(other, name)
         for name in (each.name for each in fields(one))
@@ -151,8 +151,8 @@ def joined(one: Paper, other: Paper) -> Paper:
 
 
 def merged(papers: Iterable[Paper]) -> list[Paper]:
-    """One of each, where it stood first. A paper that is the same as two that were taken for others makes one of
-    all."""
+    """The papers without duplicates, each at its first position. A paper that is the same as two earlier ones, so far
+    taken for different, merges all of them."""
     found = list[Paper]()
     by_key = dict[str, list[int]]()
     gone = set[int]()
@@ -179,7 +179,7 @@ def _keys(paper: Paper) -> list[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """A paper that a user keeps. `is_imported` as long as no source has told of it: its id came from a file alone.
+    """A paper that a user keeps. `is_imported` as long as no source has confirmed it: its id came from a file only.
     `added_by` is `person` or `agent`."""
 
     id: RecordId
@@ -195,12 +195,12 @@ class Record:
 
     @property
     def etag(self) -> str:
-        """Of what can be changed of it."""
+        """The etag of its editable fields."""
         text = json.dumps([self.id, self.version])
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def with_paper(self, paper: Paper, *, is_imported: bool) -> Record:
-        """With what another answer knows of it; what a source says counts more than what a file said."""
+        """The record with the paper of another answer merged in; a source's data takes precedence over a file's."""
         if self.is_imported and not is_imported:
             return replace(self, paper=joined(paper, self.paper), is_imported=False)
         return replace(self, paper=joined(self.paper, paper))
@@ -211,11 +211,11 @@ class Record:
         return replace(self, sessions=(*self.sessions, session_id)[-MAX_SESSIONS:])
 
     def with_tags(self, tags: Iterable[str]) -> Record:
-        """With these alone. Raises `RecordInvalidError`."""
+        """The record with exactly these tags. Raises `RecordInvalidError`."""
         return replace(self, tags=checked_tags(tags))
 
     def with_notes(self, notes: str) -> Record:
-        """Raises `RecordInvalidError`."""
+        """The record with these notes. Raises `RecordInvalidError`."""
         if len(notes) > MAX_NOTES_CHARACTERS:
             raise RecordInvalidError(f"Notes have at most {MAX_NOTES_CHARACTERS:,} characters.", field="notes")
         if "\0" in notes or TAGS.search(notes):
@@ -225,7 +225,7 @@ class Record:
         return replace(self, notes=notes)
 
     def absorbed(self, other: Record) -> Record:
-        """With what was kept of the same paper under another record."""
+        """The record merged with another one of the same paper."""
         notes = self.notes if other.notes in self.notes else f"{self.notes}\n\n{other.notes}".strip()
         record = self.with_paper(other.paper, is_imported=other.is_imported)
         return replace(
@@ -236,12 +236,12 @@ class Record:
         )
 
     def absorbed_by(self, other: Record) -> Record:
-        """The other, with what was kept of the same paper here."""
+        """The other record, merged with this one of the same paper."""
         return other.absorbed(self)
 
 
 def checked_tags(tags: Iterable[str]) -> tuple[str, ...]:
-    """On one line each, and each once. Raises `RecordInvalidError`."""
+    """The tags, each on one line, without duplicates. Raises `RecordInvalidError`."""
     found = dict[str, str]()
     for tag in tags:
         bare = _SPACES.sub(" ", tag).strip()
@@ -257,10 +257,10 @@ def checked_tags(tags: Iterable[str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filter:
-    """Which records of a corpus are wanted: all that are given hold."""
+    """A filter for records of a corpus: all given conditions must hold."""
 
     text: str = ""
-    """Each of its words is in title, authors, venue, abstract or notes."""
+    """Words, each of which must be in title, authors, venue, abstract or notes."""
     tag: str = ""
     session_id: str = ""
     source: str = ""
@@ -270,7 +270,7 @@ class Filter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Broken:
-    """A block of an import that could not be read: the line that it begins at, and why."""
+    """A block of an import that could not be read: its first line, and the reason."""
 
     line: int
     reason: str
@@ -279,8 +279,7 @@ class Broken:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Imported:
-    """What became of a file: records that are new, blocks that were records already, and those that could not be
-    read."""
+    """The result of an import: new records, blocks of existing records, and those that could not be read."""
 
     added: int = 0
     merged: int = 0

@@ -1,14 +1,14 @@
-"""What can go wrong with papers and the records of a corpus.
+"""Errors of papers and the records of a corpus.
 
-ResearchDisabledError  this deployment has none of it
-PaperIdInvalidError    a text that no paper can be named by
+ResearchDisabledError  this deployment has research turned off
+PaperIdInvalidError    a text that is no id of a paper
 PaperNotFoundError     no source has a paper of that id
-SourcesFailedError     no source that was asked has answered
+SourcesFailedError     none of the sources has answered
 RecordNotFoundError    the corpus has no such record
-RecordChangedError     the record is not as it was read
-RecordBusyError        others changed the record each time
-RecordInvalidError     a tag or a note that no record can have
-CorpusFullError        the corpus has as many records as it may
+RecordChangedError     the record was changed since it was read
+RecordBusyError        each attempt met another change of the record
+RecordInvalidError     an invalid tag or note
+CorpusFullError        the corpus has reached its limit of records
 ImportInvalidError     the file is no bibliography
 """
 
@@ -34,7 +34,7 @@ class ResearchDisabledError(NotFoundError):
 
 
 class PaperIdInvalidError(InvalidError):
-    """A text that no paper can be named by."""
+    """A text that is no id of a paper."""
 
     code = "paper_id_invalid"
 
@@ -43,13 +43,13 @@ class PaperIdInvalidError(InvalidError):
 
 
 class PaperNotFoundError(NotFoundError):
-    """All sources that were asked have answered, and none has a paper of that id."""
+    """All sources have answered, and none has a paper of that id."""
 
     code = "paper_not_found"
 
 
 class SourcesFailedError(UpstreamError):
-    """No source that was asked has answered."""
+    """None of the sources has answered."""
 
     code = "sources_failed"
     retryable = True
@@ -62,25 +62,25 @@ class RecordNotFoundError(NotFoundError):
 
 
 class RecordChangedError(PreconditionError):
-    """The record is not as it was read."""
+    """The record was changed since it was read."""
 
     code = "record_changed"
 
 
 class RecordBusyError(ConflictError):
-    """Others changed the record each time."""
+    """Each attempt met another change of the record."""
 
     code = "record_busy"
 
 
 class RecordInvalidError(InvalidError):
-    """A tag or a note that no record can have."""
+    """An invalid tag or note."""
 
     code = "record_invalid"
 
 
 class CorpusFullError(TooLargeError):
-    """The corpus has as many records as it may."""
+    """The corpus has reached its limit of records."""
 
     code = "corpus_full"
 

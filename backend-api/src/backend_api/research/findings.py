@@ -1,4 +1,4 @@
-"""What research comes to: claims, each with the record, the place and the words that it rests on. The words are looked
+"""Findings of research: claims, each with the record, the place and the quote that it rests on. The quote is searched
 for in the text that was read."""
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from backend_api.research.identity import PaperId
 from backend_api.research.ports import Answers, Section
 
 READ_S = 24 * 3_600
-"""As long as a run may take."""
+"""Seconds for which texts are kept: as long as a run may take."""
 SHORTEST_QUOTE = 20
 ABSTRACT = "abstract"
 _HYPHENATED = re.compile(r"(\w)-\s+(\w)")
@@ -27,7 +27,7 @@ _QUOTES = str.maketrans({"‘": "'", "’": "'", "“": '"', "”": '"', "–": 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """`section` is a number of the outline or words of its title, and `page` counts where the file has pages."""
+    """`section` is a number of the outline or words of its title; `page` is used if the file has pages."""
 
     claim: str
     record: str
@@ -38,7 +38,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Confirmed:
-    """A finding whose words stand where it says."""
+    """A finding whose quote is at the given place."""
 
     finding: Finding
     record: Record
@@ -49,29 +49,29 @@ class Records(Protocol):
     """The corpus of each user."""
 
     async def get(self, user_id: UserId, record_id: RecordId) -> Record:
-        """Raises `RecordNotFoundError`."""
+        """The record. Raises `RecordNotFoundError`."""
         ...
 
 
 class FindingRefusedError(Exception):
-    """Says what is wrong, and what to do about it."""
+    """The finding is refused; the message gives the reason and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadTexts:
-    """Which papers a run has read, and their texts."""
+    """The texts of the papers that a run has read."""
 
     answers: Answers
 
     async def remember(self, run_id: str, ids: Sequence[PaperId], sections: Sequence[Section], abstract: str) -> None:
-        """A paper is found again by any of its ids."""
+        """Keep a text; it is found again by any of the paper's ids."""
         parts = [[one.title, one.text, one.page] for one in sections]
         text = json.dumps([abstract, parts], ensure_ascii=False)
         for paper_id in ids:
             await self.answers.put(f"read:{run_id}:{paper_id}", text, READ_S)
 
     async def find(self, run_id: str, ids: Sequence[PaperId]) -> list[Section] | None:
-        """With its abstract as the first section; None where the run has not read it."""
+        """The sections, with the abstract as the first; None if the run has not read the paper."""
         for paper_id in ids:
             if (kept := await self.answers.get(f"read:{run_id}:{paper_id}")) is not None:
                 abstract, parts = json.loads(kept)
@@ -82,13 +82,13 @@ class ReadTexts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckFindings:
-    """Whether a finding holds to what was read."""
+    """Checks findings against the texts that were read."""
 
     corpus: Records
     texts: ReadTexts
 
     async def __call__(self, user_id: UserId, run_id: str, finding: Finding) -> Confirmed:
-        """Raises `FindingRefusedError`."""
+        """Check a finding. Raises `FindingRefusedError`."""
         if not finding.section.strip() and finding.page is None:
             raise FindingRefusedError("it names no section and no page. Say where in the paper the quote stands.")
         try:
@@ -121,7 +121,7 @@ def _place_of(finding: Finding, sections: Sequence[Section]) -> str:
 
 
 def plain(text: str) -> str:
-    """A text as it is compared: without what differs between a page and its transcript."""
+    """The form in which texts are compared: without differences between a page and its transcript."""
     joined = _HYPHENATED.sub(r"\1\2", unicodedata.normalize("NFKC", text).translate(_QUOTES))
     return _SPACE.sub(" ", joined).strip().casefold()
 

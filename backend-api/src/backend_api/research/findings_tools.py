@@ -1,4 +1,4 @@
-"""`findings_submit`: what an agent that researches has found, checked against what it has read."""
+"""`findings_submit`: the findings of a research agent, checked against the texts it has read."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class SubmitArguments(Arguments):
 
 
 def findings_tool(check: CheckFindings | None) -> Tool:
-    """None tells of a tool that nobody calls."""
+    """The tool. Without `check` it only describes itself and can't be called."""
 
     async def submit(call: ToolCall, arguments: SubmitArguments) -> Done:
         assert check is not None
@@ -66,18 +66,18 @@ def findings_tool(check: CheckFindings | None) -> Tool:
 
 
 class FindingsTools:
-    """`ToolSource` of it: only agents that research have it."""
+    """`ToolSource` of the tool: only research agents have it."""
 
     def __init__(self, check: CheckFindings) -> None:
         self._tools = [findings_tool(check)]
 
     async def tools(self, setup: Setup) -> Sequence[Tool]:
-        """None for the main agent and other kinds."""
+        """The tool; an empty list for the main agent and other kinds."""
         return self._tools if setup.kind == KIND else []
 
 
 def displayed(confirmed: Sequence[Confirmed], refused: int) -> dict[str, object] | None:
-    """What the page shows: each claim with a link to its record."""
+    """The view for the page: each claim with a link to its record."""
     if not confirmed:
         return None
     items = [

@@ -1,4 +1,4 @@
-"""The caller's corpus: papers that are kept, with notes and tags, in and out as BibTeX and RIS."""
+"""Routes of the caller's corpus: papers with notes and tags, imported and exported as BibTeX and RIS."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ async def list_records(
 
 @router.get("/tags")
 async def list_tags(caller: CurrentCaller, research: Use) -> list[TagBody]:
-    """List the tags of the caller's papers, the most used ones first."""
+    """List the tags of the caller's papers, most used first."""
     found = await research.enabled().corpus.tags(caller.user.id)
     return [TagBody(tag=tag, count=count) for tag, count in found]
 
@@ -190,7 +190,7 @@ async def export_records(
     wanted: Wanted,
     form: Annotated[Literal["bibtex", "ris"], Query(alias="format")] = "bibtex",
 ) -> StreamingResponse:
-    """Download the papers that the filters leave, as one file."""
+    """Download the papers that match the filters, as one file."""
     records = await research.enabled().corpus.all(caller.user.id, wanted)
     media, ending = _MEDIA[form]
     headers = {"Content-Disposition": f'attachment; filename="corpus.{ending}"'}
@@ -205,7 +205,7 @@ async def import_records(
     form: Annotated[Literal["bibtex", "ris"], Query(alias="format")],
     session_id: Annotated[str | None, Query(max_length=100, pattern=r"^[^\x00]*$")] = None,
 ) -> ImportedBody:
-    """Take in a file of BibTeX or RIS. What of it is broken is told by its line, and the rest is kept."""
+    """Import a file of BibTeX or RIS. Malformed entries are reported by their line, and the rest is kept."""
     use = research.enabled()
     content = await _file_of(request, MAX_IMPORT_BYTES)
     return ImportedBody.model_validate(await use.take_in(caller.user.id, content, form, session_id))
@@ -218,7 +218,7 @@ async def match_file(
     research: Use,
     session_id: Annotated[str | None, Query(max_length=100, pattern=r"^[^\x00]*$")] = None,
 ) -> MatchBody:
-    """Find the record of a PDF by what its first page says, and link it to a conversation; else a paper to keep."""
+    """Find the record of a PDF by its first page, and link it to a conversation; else return a paper to add."""
     use = research.enabled()
     content = await _file_of(request, MAX_PDF_BYTES)
     with use.as_owner(caller.user.id):
@@ -232,7 +232,7 @@ async def match_file(
 
 @router.post("/sources/{source}/test", dependencies=[ONE_PLACE], responses={422: {}})
 async def try_source_key(source: KeyedSource, body: KeyBody, caller: CurrentCaller, research: Use) -> KeyTrialBody:
-    """Ask a source once with a key of the caller, and say what it answered. Nothing is kept."""
+    """Test a key with one request to its source, and return the outcome. Nothing is stored."""
     use = research.enabled()
     with use.as_owner(caller.user.id):
         return KeyTrialBody.model_validate(await use.try_key(caller.user.id, source, body.key))
@@ -240,7 +240,7 @@ async def try_source_key(source: KeyedSource, body: KeyBody, caller: CurrentCall
 
 @router.post("", status_code=201, responses={404: {}, 413: {}, 422: {}, 502: {}})
 async def add_record(body: AddBody, caller: CurrentCaller, research: Use) -> AddedBody:
-    """Keep a paper as sources tell of it."""
+    """Add a paper with the data of the sources."""
     use = research.enabled()
     added = await use.add(caller.user.id, parse_id(body.id), session_id=body.session_id, tags=body.tags)
     return AddedBody(record=_record_body(added.record), is_new=added.is_new, notices=list(added.notices))
@@ -248,7 +248,7 @@ async def add_record(body: AddBody, caller: CurrentCaller, research: Use) -> Add
 
 @router.get("/{record_id}", responses={404: {}})
 async def get_record(record_id: Name, caller: CurrentCaller, research: Use, response: Response) -> RecordBody:
-    """Return one, with its ETag."""
+    """Return one record, with its ETag."""
     return _answer(await research.enabled().corpus.get(caller.user.id, RecordId(record_id)), response)
 
 
@@ -261,7 +261,7 @@ async def change_record(
     response: Response,
     if_match: IfMatch = None,
 ) -> RecordBody:
-    """Change notes or tags. With If-Match only as it was read: 412 where somebody was first."""
+    """Change notes or tags. With If-Match only if the record is unchanged since it was read, else 412."""
     etag = if_match.strip().removeprefix("W/").strip('"') if if_match else None
 
     def change(record: Record) -> Record:
@@ -273,7 +273,7 @@ async def change_record(
 
 @router.delete("/{record_id}", status_code=204, responses={404: {}})
 async def delete_record(record_id: Name, caller: CurrentCaller, research: Use) -> Response:
-    """Delete one with its notes."""
+    """Delete a record with its notes."""
     await research.enabled().corpus.delete(caller.user.id, RecordId(record_id))
     return Response(status_code=204)
 

@@ -1,7 +1,7 @@
-"""By what a paper is named, and when two answers of sources are the same paper.
+"""Ids of papers, and the rule by which two answers of sources are the same paper.
 
 The rule: the DOI, else the arXiv id without its version, else the normalised title with first author and year. A DOI
-that arXiv gave out (10.48550/arXiv.…) is the arXiv id.
+that arXiv issued (10.48550/arXiv.…) counts as the arXiv id.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ NO_ID = (
 
 @dataclass(frozen=True, slots=True)
 class PaperId:
-    """One name of a paper, in the form in which it is compared."""
+    """One id of a paper, in the form in which ids are compared."""
 
     kind: IdKind
     value: str
@@ -46,7 +46,7 @@ class PaperId:
 
 
 def parse_id(text: str) -> PaperId:
-    """Of a text such as a person or a model writes, with or without address or label.
+    """Parse an id as a person or a model writes it, with or without address or label.
 
     Raises `PaperIdInvalidError`.
     """
@@ -66,7 +66,7 @@ def parse_id(text: str) -> PaperId:
 
 
 def parse_doi(text: str | None) -> str:
-    """In small letters and without its address; empty for what is none."""
+    """The DOI in lower case and without its address; empty if the text is none."""
     bare = _LABEL.sub("", _ADDRESSES.sub("", (text or "").strip(), count=1), count=1).strip()
     bare = unquote(bare) if "%" in bare else bare
     bare = bare.rstrip(".,;")
@@ -74,31 +74,31 @@ def parse_doi(text: str | None) -> str:
 
 
 def parse_arxiv(text: str | None) -> str:
-    """Without its version; empty for what is none."""
+    """The arXiv id without its version; empty if the text is none."""
     bare = _LABEL.sub("", _ADDRESSES.sub("", (text or "").strip(), count=1), count=1).strip().removesuffix(".pdf")
     found = _ARXIV_NEW.fullmatch(bare) or _ARXIV_OLD.fullmatch(bare)
     return found[1].lower() if found else ""
 
 
 def arxiv_of_doi(doi: str) -> str:
-    """The id that arXiv's own DOI has in it; empty for others."""
+    """The arXiv id that arXiv's own DOI contains; empty for others."""
     return parse_arxiv(doi.removeprefix(_ARXIV_DOI)) if doi.startswith(_ARXIV_DOI) else ""
 
 
 def title_key(title: str, first_author: str, year: int | None) -> str:
-    """Empty where one of them is not known: then nothing is the same by its title."""
+    """The key for comparing titles. Empty if a part of it is unknown: then nothing is the same by its title."""
     normal, family = _normalised(title), _normalised(family_name(first_author))
     return f"{normal}|{family}|{year}" if normal and family and year else ""
 
 
 def family_name(author: str) -> str:
-    """Of `Anna van Dijk`, `van Dijk, Anna` or `王小明`, where the last part is taken for it."""
+    """The family name in `Anna van Dijk`, `van Dijk, Anna` or `王小明`: without a comma the last part of the name."""
     if "," in author:
         return author.partition(",")[0].strip().split(" ")[-1]
     return author.strip().split(" ")[-1]
 
 
 def _normalised(text: str) -> str:
-    """Letters and digits alone, without accents and case."""
+    """Letters and digits only, without accents and case."""
     plain = unicodedata.normalize("NFKD", text).casefold()
     return "".join(letter for letter in plain if letter.isalnum())

@@ -1,4 +1,4 @@
-"""Keys of sources: those of the user who asks, else those of the deployment; and whether a source takes one."""
+"""Keys of sources: the calling user's, else the deployment's; and tests of whether a source accepts a key."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TRIED = Query(text="attention", limit=1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserKeys:
-    """`owner` says who asks; empty: nobody of the users. Where settings can't be read, the deployment's hold."""
+    """`owner` returns the calling user; empty: none. If settings can't be read, the deployment's keys are used."""
 
     deployment: Keys
     open_settings: OpenSettings
@@ -47,7 +47,7 @@ class UserKeys:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyTrial:
-    """`detail` says what the source answered, without the key; empty where it took it."""
+    """`detail` is the source's answer, without the key; empty if it accepted the key."""
 
     outcome: Outcome
     detail: str = ""
@@ -55,7 +55,8 @@ class KeyTrial:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrySourceKey:
-    """Asks a source once with a key of the user. Nothing is kept, and keys of the deployment are not tried."""
+    """Makes one request to a source with a key of the user. Nothing is stored, and keys of the deployment are not
+    tested."""
 
     sources: dict[KeyedSource, Source]
     ask_with: Callable[[Source, Keys], Ask]
@@ -63,7 +64,7 @@ class TrySourceKey:
     contact: str = ""
 
     async def __call__(self, user_id: UserId, name: KeyedSource, key: str | None) -> KeyTrial:
-        """Without a `key` the one that the user has saved. Raises `InvalidError` and `StoreUnavailableError`."""
+        """Test `key`, or else the user's saved key. Raises `InvalidError` and `StoreUnavailableError`."""
         setting, source = KEY_SETTINGS[name], self.sources[name]
         tried = (await self.open_settings(user_id)).secret(setting) if key is None else _checked(setting, key)
         if not tried:

@@ -1,4 +1,4 @@
-"""Whose paper a PDF is: by the DOI, the arXiv id or the title on its first page."""
+"""Recognises the paper of a PDF: by the DOI, the arXiv id or the title on its first page."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ LINE_CHARACTERS = 200
 MIN_TITLE_LETTERS = 12
 MOST_IDS = 5
 MOST_LINES = 5
-"""Of the page that may be the title, or its beginning."""
+"""The number of the page's first lines that may be the title, or its beginning."""
 _DOI = re.compile(r"10\.\d{4,9}/[^\s\"{}\\^`|<>]{1,200}")
 _ARXIV = re.compile(r"arxiv:\s?(\d{4}\.\d{4,5})", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Match:
-    """The record, now linked to the conversation; else a paper that sources know, to be kept; else neither."""
+    """The record, now linked to the conversation; else a paper of the sources, to be added; else neither."""
 
     record: Record | None = None
     offered: Paper | None = None
@@ -35,14 +35,15 @@ class Match:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatchFile:
-    """Nothing is added: that is for the person to decide. What is named first on the page counts."""
+    """Finds the paper of a file. Nothing is added, as the person decides that. The first id on the page takes
+    precedence."""
 
     corpus: Corpus
     papers: Papers
     text_of: TextOf
 
     async def __call__(self, user_id: UserId, content: bytes, session_id: str | None) -> Match:
-        """Raises `ImportInvalidError` for what can't be read, and `StoreUnavailableError`."""
+        """Find the paper. Raises `ImportInvalidError` for a file that can't be read, and `StoreUnavailableError`."""
         text = await self._first_page(content)
         ids = list(_ids_in(text))
         for paper_id in ids:
@@ -73,7 +74,7 @@ class MatchFile:
         return Match(record=linked)
 
     async def _known(self, ids: list[PaperId], line: str, text: str) -> Paper | None:
-        """Of papers that are cited on the page as well only the one of which it has the title."""
+        """The paper among these ids whose title is on the page, as the ids may be those of cited papers."""
         for paper_id in ids:
             try:
                 paper = (await self.papers.details(paper_id)).papers[0]

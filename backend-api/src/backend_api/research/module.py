@@ -1,4 +1,4 @@
-"""Scientific papers and the corpus of a user, as a module of the gateway."""
+"""Scientific papers and users' corpora, as a module of the gateway."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _NAMES = frozenset(source.name for source in (*SOURCES, *LINK_SOURCES))
 
 
 class ResearchSettings(BaseSettings):
-    """Of the environment."""
+    """Settings read from the environment."""
 
     model_config = SettingsConfigDict(frozen=True, extra="ignore", env_ignore_empty=True)
 
@@ -77,7 +77,7 @@ class ResearchSettings(BaseSettings):
 
 
 def plan_research(models: Sequence[ModelInfo]) -> Planned:
-    """Where the demo model is all there is, papers that come with the product are a source, too."""
+    """Plan the module. If the demo model is the only one, papers that come with the product are a source, too."""
     is_demo = all(model.is_demo for model in models)
     return Planned(ports={"paper_sources": (*SOURCES, SHIPPED) if is_demo else SOURCES})
 
@@ -90,7 +90,8 @@ async def open_research(
     open_settings: OpenSettings,
     paper_sources: Sequence[Source] = SOURCES,
 ) -> AsyncGenerator[Parts]:
-    """Its ports are `research`, a `Research`, and `source_budget`, of which other tools that ask sources spend."""
+    """Open the module. Ports: `research`, a `Research`, and `source_budget`, which other tools that query sources
+    share."""
     answers = RedisAnswers(redis)
     keys = UserKeys(deployment=settings.keys, open_settings=open_settings, owner=owner_of_lookups)
     web = Web(fetcher=fetcher, throttle=RedisThrottle(redis), keys=keys, urls=settings.research_source_urls)

@@ -1,4 +1,4 @@
-"""The corpus in MongoDB: a document a record, found by owner and by each id that its paper has."""
+"""The corpus in MongoDB: one document per record, found by owner and by each id of its paper."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ _NAMES = ("title", "authors", "abstract", "venue")
 
 
 class RecordDocument(Document):
-    """A record. `keys` are the ids by which no other record of the user may be named: DOI and arXiv id, else the
-    title with first author and year."""
+    """A record. `keys` are the ids that must be unique among the user's records: DOI and arXiv id, else the title with
+    first author and year."""
 
     id: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] -- the record
     user_id: str
@@ -63,13 +63,13 @@ class MongoCorpus:
     """`CorpusStore` on the collection corpus."""
 
     async def get(self, user_id: UserId, record_id: RecordId) -> Record | None:
-        """By id and owner at once."""
+        """Find it by id and owner at once."""
         async with store_errors():
             found = await _collection().find_one({"_id": record_id, "user_id": user_id})
         return None if found is None else _record(found)
 
     async def same_as(self, user_id: UserId, paper: Paper) -> list[Record]:
-        """By an index; oldest first."""
+        """Find them by an index; oldest first."""
         async with store_errors():
             cursor = _collection().find({"user_id": user_id, "ids": {"$in": _ids(paper)}})
             return [_record(one) for one in await cursor.sort([("created_at", 1), ("_id", 1)]).limit(50).to_list()]
@@ -91,7 +91,7 @@ class MongoCorpus:
             try:
                 return bool((await _collection().update_one(wanted, {"$set": fields})).matched_count)
             except DuplicateKeyError:
-                # Another record has one of the ids that are new here: it is left as it is.
+                # Another record has one of the new ids: this one is left unchanged.
                 fields.pop("keys")
                 return bool((await _collection().update_one(wanted, {"$set": fields})).matched_count)
 
@@ -112,12 +112,12 @@ class MongoCorpus:
         return Page(items=[_record(one) for one in found[:limit]], total=total, next_cursor=next_cursor)
 
     async def count(self, user_id: UserId) -> int:
-        """By an index."""
+        """Count by an index."""
         async with store_errors():
             return await _collection().count_documents({"user_id": user_id})
 
     async def tags(self, user_id: UserId) -> Sequence[tuple[str, int]]:
-        """The most used ones first."""
+        """The tags, most used first."""
         pipeline: list[dict[str, Any]] = [
             {"$match": {"user_id": user_id, "tags.0": {"$exists": True}}},
             {"$unwind": "$tags"},
@@ -136,7 +136,7 @@ class MongoCorpus:
             return [_record(one) for one in await rows.limit(MAX_RECORDS).to_list()]
 
     async def insert_many(self, records: Sequence[Record]) -> int:
-        """In batches."""
+        """Insert in batches."""
         added = 0
         for at in range(0, len(records), BATCH):
             batch = [_document(one) for one in records[at : at + BATCH]]
@@ -162,7 +162,7 @@ def _ids(paper: Paper) -> list[str]:
 
 
 def _keys(paper: Paper) -> list[str]:
-    """What no two records of a user have in common."""
+    """Keys that no two records of a user share."""
     strong = [str(one) for one in paper.ids if one.kind in ("doi", "arxiv")]
     return strong or ([f"title:{paper.title_key}"] if paper.title_key else [])
 

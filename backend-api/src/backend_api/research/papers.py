@@ -1,5 +1,4 @@
-"""Find papers, and what stands in a relation to one: several sources are asked at once, and one that fails costs a
-notice."""
+"""Search for papers and related papers: several sources are queried at once, and one that fails costs a notice."""
 
 from __future__ import annotations
 
@@ -17,7 +16,7 @@ from backend_api.research.ports import Answers, Ask, Query, Source, SourceFaultE
 
 KEPT_S = 7 * 24 * 3_600
 SOURCE_S = 25.0
-"""For one source, with the wait for its turn."""
+"""The longest time for one source in seconds, with the wait for its turn."""
 Relation = Literal["citations", "references", "recommended"]
 _Answer = TypeVar("_Answer")
 _NAMES = frozenset(each.name for each in fields(Paper))
@@ -33,7 +32,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Papers:
-    """`ask` makes a way to each source."""
+    """`ask` returns the client of a source."""
 
     sources: Sequence[Source]
     ask: Callable[[Source], Ask]
@@ -42,17 +41,17 @@ class Papers:
     _look_ups: dict[PaperId, asyncio.Task[Found]] = field(default_factory=dict[PaperId, asyncio.Task["Found"]])
 
     async def search(self, query: Query, source: str | None = None) -> Found:
-        """In the order in which the sources rank them, in turns. Raises `SourcesFailedError`."""
+        """Search; results are interleaved in the order in which each source ranks them. Raises `SourcesFailedError`."""
         asked = [one for one in self.sources if source in (None, one.name)]
         lists, notices = await self._ask_all(asked, lambda one: one.search(self.ask(one), query))
         found = merged(map(cleaned, _in_turns(lists)))
         return Found(papers=found[: query.limit], notices=notices)
 
     async def details(self, paper_id: PaperId) -> Found:
-        """One paper, of what all sources know that find it by this id, and then by those that they told.
+        """One paper, merged from all sources that find it by this id, and then from those that accept an id found
+        there.
 
-        Several that want one paper at the same time share one look-up. Raises `PaperNotFoundError` and
-        `SourcesFailedError`.
+        Concurrent requests for one paper share one look-up. Raises `PaperNotFoundError` and `SourcesFailedError`.
         """
         if known := await self._kept_paper(paper_id):
             return Found(papers=[known])
@@ -81,7 +80,7 @@ class Papers:
         return Found(papers=[paper], notices=[*notices, *more])
 
     async def related(self, paper_id: PaperId, relation: Relation, limit: int) -> Found:
-        """Papers that cite it, that it cites, or that are like it. Raises as `details`."""
+        """Papers that cite it, that it cites, or that are similar. Raises as `details`."""
         key = f"{relation}:{paper_id}:{limit}"
         if (kept := await self.answers.get(key)) is not None and (papers := _read(kept)) is not None:
             return Found(papers=papers)
@@ -106,7 +105,7 @@ class Papers:
         return Found(papers=papers, notices=notices)
 
     async def by_author(self, name: str, limit: int) -> Found:
-        """Raises `SourcesFailedError`."""
+        """Papers of an author. Raises `SourcesFailedError`."""
         asked = [one for one in self.sources if one.by_author is not None]
 
         def look(one: Source) -> Awaitable[list[Paper]]:
@@ -117,7 +116,7 @@ class Papers:
         return Found(papers=merged(map(cleaned, _in_turns(lists)))[:limit], notices=notices)
 
     async def _fill_gaps(self, paper: Paper, asked: Sequence[Source]) -> tuple[Paper, Sequence[str]]:
-        """From sources that were not asked, by the ids that others told, where something is missing."""
+        """Fill missing fields from sources that were not queried yet, by the ids that others returned."""
         if paper.abstract and paper.year and paper.authors and (paper.doi or paper.arxiv_id) and paper.venue:
             return paper, ()
         names = {one.kind: one for one in paper.ids}
@@ -147,7 +146,7 @@ class Papers:
     async def _ask_all(
         self, sources: Sequence[Source], look: Callable[[Source], Awaitable[_Answer]]
     ) -> tuple[list[_Answer], list[str]]:
-        """What those told that answered. Raises `SourcesFailedError` where none did."""
+        """Query the sources and return the answers. Raises `SourcesFailedError` if none answered."""
 
         async def one_of(source: Source) -> _Answer | SourceFaultError:
             try:
@@ -182,7 +181,7 @@ def _joined_all(papers: Sequence[Paper]) -> Paper:
 
 
 def _not_found(paper_id: PaperId, notices: Sequence[str]) -> PaperNotFoundError | SourcesFailedError:
-    """Not found only where all sources have answered: one that has not may have it."""
+    """The paper is not found only if all sources have answered: one that has not may have it."""
     if notices:
         return SourcesFailedError(
             " ".join([f"No source that answered has a paper of the id {paper_id.value}.", *notices])
@@ -195,7 +194,7 @@ def _written(papers: Sequence[Paper]) -> str:
 
 
 def _read(text: str) -> list[Paper] | None:
-    """None where it was written by another version."""
+    """The stored papers; None if another version wrote them."""
     try:
         found: list[dict[str, Any]] = json.loads(text)
         return [replace(Paper(**_known(one)), authors=tuple(one["authors"])) for one in found]

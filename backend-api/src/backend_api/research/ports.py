@@ -1,4 +1,4 @@
-"""What papers and the corpus stand on."""
+"""Ports that papers and the corpus need."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from backend_api.research.identity import IdKind, PaperId
 
 
 class SourceFaultError(Exception):
-    """A source did not answer, or with nothing that is an answer. `reason` is a sentence without its subject."""
+    """A source did not answer, or sent an invalid answer. `reason` is a sentence without its subject."""
 
     def __init__(self, reason: str, kind: Literal["refused", "throttled", "away"] = "away") -> None:
         super().__init__(reason)
@@ -22,72 +22,71 @@ class SourceFaultError(Exception):
 
 
 class UnreadablePaperError(Exception):
-    """Nothing of a paper's file can be read as text; says why, as a sentence."""
+    """A paper's file can't be read as text; the message is a sentence with the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """How a host may be asked: so many milliseconds between two requests, and so many requests at once."""
+    """The request rate of a host: a gap in milliseconds between two requests, and the most requests at once."""
 
     gap_ms: int
     at_once: int
 
 
 class Throttle(Protocol):
-    """Requests of all processes to a host, one after the other as it wants them."""
+    """Limits the requests of all processes to each host's rate."""
 
     def turn(self, host: str, rate: Rate) -> AbstractAsyncContextManager[None]:
-        """To be held while the host is asked. Raises `SourceFaultError` where it would have to be waited for too
-        long."""
+        """A turn, to be held during the request. Raises `SourceFaultError` if the wait would be too long."""
         ...
 
     async def learn(self, host: str, status: int, headers: Mapping[str, str]) -> None:
-        """What an answer says of how the host may be asked."""
+        """Learn the host's rate from an answer's headers."""
         ...
 
 
 class Answers(Protocol):
-    """What sources have answered before, for some time. Whatever is not kept is asked anew."""
+    """A cache of sources' answers, for some time. Missing ones are requested again."""
 
     async def get(self, key: str) -> str | None: ...
 
     async def put(self, key: str, text: str, within_s: int) -> None: ...
 
     async def count_call(self, run_id: str) -> int:
-        """How many calls a run has made, with this one."""
+        """Count a call of the run, and return the count."""
         ...
 
 
 class Ask(Protocol):
-    """One source, asked over HTTP. All raise `SourceFaultError`."""
+    """The HTTP client of one source. All methods raise `SourceFaultError`."""
 
     async def json(self, path: str, params: Mapping[str, str | int | None]) -> Any:
-        """None where the source says that there is no such thing."""
+        """The parsed JSON; None if the source has no such thing."""
         ...
 
     async def text(self, path: str, params: Mapping[str, str | int | None]) -> str | None:
-        """As `json`, for what is XML."""
+        """As `json`, for XML."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """What is searched for."""
+    """A search request."""
 
     text: str
     limit: int
     year_from: int | None = None
     year_to: int | None = None
     is_open: bool = False
-    """Only what anybody may read."""
+    """Only papers with open access."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Keys:
-    """Of the deployment, for all sources; empty where there is none."""
+    """Keys for all sources; empty if there is none."""
 
     contact: str = ""
-    """The address of a person, which lets a source reach whoever asks it too much."""
+    """A person's mail address, by which a source can reach a client that sends too many requests."""
     openalex: str = ""
     semantic_scholar: str = ""
 
@@ -98,19 +97,19 @@ def _nothing(keys: Keys) -> dict[str, str]:
 
 
 OfPaper = Callable[[Ask, PaperId, int], Awaitable[list[Paper] | None]]
-"""Papers that stand in some relation to one, at most so many; None where the source does not have that one."""
+"""Papers related to one, at most so many; None if the source does not have that one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """A source of papers, as a value: where it is, how it may be asked, and what it can do. What it can't is None."""
+    """A source of papers, as a value: its address, its rate, and what it supports. Unsupported functions are None."""
 
     name: str
     label: str
     url: str
     rate: Rate
     ids: frozenset[IdKind]
-    """The kinds by which it finds one."""
+    """The kinds of ids by which it finds a paper."""
     search: Callable[[Ask, Query], Awaitable[list[Paper]]]
     look_up: Callable[[Ask, PaperId], Awaitable[Paper | None]]
     citations: OfPaper | None = None
@@ -118,13 +117,13 @@ class Source:
     recommended: OfPaper | None = None
     by_author: Callable[[Ask, str, int], Awaitable[list[Paper]]] | None = None
     params: Callable[[Keys], Mapping[str, str]] = _nothing
-    """Sent with each request, such as a key."""
+    """Parameters sent with each request, such as a key."""
     headers: Callable[[Keys], Mapping[str, str]] = _nothing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class File:
-    """What is at an address of a paper. `kind` is `pdf`, `source` (of arXiv) or `other`."""
+    """The download from an address of a paper. `kind` is `pdf`, `source` (of arXiv) or `other`."""
 
     url: str
     kind: str
@@ -132,16 +131,16 @@ class File:
 
 
 class Files(Protocol):
-    """Papers themselves."""
+    """Downloads papers."""
 
     async def get(self, url: str, rate: Rate) -> File:
-        """Raises `SourceFaultError`."""
+        """Download a file. Raises `SourceFaultError`."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """Part of a paper's text; `page` is the one it begins on, where the file has pages."""
+    """Part of a paper's text; `page` is its first page, if the file has pages."""
 
     title: str
     text: str
@@ -149,16 +148,16 @@ class Section:
 
 
 class TextOf(Protocol):
-    """Makes text of files, in a program of its own for each."""
+    """Extracts the text of files, each in a process of its own."""
 
     async def sections(self, file: File) -> Sequence[Section]:
-        """Raises `UnreadablePaperError`."""
+        """The sections of a file. Raises `UnreadablePaperError`."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """Records, newest first, how many there are of the kind, and the cursor of the next page."""
+    """Records, newest first, the total number that match, and the cursor of the next page."""
 
     items: Sequence[Record]
     total: int
@@ -166,41 +165,41 @@ class Page:
 
 
 class CorpusStore(Protocol):
-    """The records of each user. All raise `StoreUnavailableError`. It has more than seven methods, as whoever adds,
-    merges, lists, counts and exports records needs all of a record's life from one store."""
+    """The records of each user. All methods raise `StoreUnavailableError`. It has more than seven, as adding, merging,
+    listing, counting and exporting need all of a record's life from one store."""
 
     async def get(self, user_id: UserId, record_id: RecordId) -> Record | None: ...
 
     async def same_as(self, user_id: UserId, paper: Paper) -> list[Record]:
-        """Those that may be this paper: any of its ids, or its title, is theirs."""
+        """Records that may be this paper: they share an id, or the title."""
         ...
 
     async def insert(self, record: Record) -> bool:
-        """False where a record with one of its ids was added meanwhile."""
+        """Insert a record; False if a record with one of its ids was added meanwhile."""
         ...
 
     async def replace(self, record: Record) -> bool:
-        """Keep this as the next version. False where what is stored is of another one."""
+        """Store this as the next version; False if the stored version is another one."""
         ...
 
     async def delete(self, user_id: UserId, record_id: RecordId) -> bool:
-        """False where there is none."""
+        """Delete a record; False if there is none."""
         ...
 
     async def page(self, user_id: UserId, wanted: Filter, *, limit: int, cursor: str | None) -> Page:
-        """Raises `InvalidError` for a cursor that is none of ours."""
+        """A page of records. Raises `InvalidError` for an invalid cursor."""
         ...
 
     async def count(self, user_id: UserId) -> int: ...
 
     async def tags(self, user_id: UserId) -> Sequence[tuple[str, int]]:
-        """All tags, with how many records have each."""
+        """Tags, with the number of records for each."""
         ...
 
     async def all(self, user_id: UserId, wanted: Filter) -> Sequence[Record]:
-        """As many as a user may have, oldest first."""
+        """The matching records, up to the limit of a user, oldest first."""
         ...
 
     async def insert_many(self, records: Sequence[Record]) -> int:
-        """How many were added: none that has an id of another."""
+        """Insert those that share no id with another record; returns how many were inserted."""
         ...

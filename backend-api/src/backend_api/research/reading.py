@@ -1,4 +1,4 @@
-"""Read a paper: its LaTeX source where arXiv has it, else a PDF that anybody may read, else only what sources tell."""
+"""Reading a paper: its LaTeX source if arXiv has it, else an open PDF, else only the data of the sources."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ from backend_api.research.sources.links import (
 )
 
 TEXT_KEPT_S = 3_600
-"""A long paper is read in some calls."""
+"""Seconds for which a text is kept, as a long paper is read in several calls."""
 FILE_RATE = Rate(gap_ms=1_000, at_once=2)
-"""Of hosts that say nothing of it."""
+"""The rate for hosts that declare none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadPaper:
-    """What there is of a paper: its text by sections, with where that is from. Without any there is only what its
-    details say, and the notices say why."""
+    """The text of a paper by sections, with its origin. Without any there are only its details, and the notices give
+    the reasons."""
 
     paper: Paper
     sections: Sequence[Section] = ()
@@ -60,7 +60,7 @@ class Links:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PaperTexts:
-    """`arxiv` is where its files are; Unpaywall is asked where `keys` have a contact."""
+    """`arxiv` is the address of its files; Unpaywall is queried if `keys` have a contact."""
 
     papers: Papers
     ask: Callable[[Source], Ask]
@@ -71,7 +71,7 @@ class PaperTexts:
     keys: Callable[[], Awaitable[Keys]]
 
     async def read(self, paper_id: PaperId) -> ReadPaper:
-        """Raises `PaperNotFoundError`, `SourcesFailedError`."""
+        """Read a paper. Raises `PaperNotFoundError`, `SourcesFailedError`."""
         found = await self.papers.details(paper_id)
         paper, notices = found.papers[0], list(found.notices)
         key = f"text:{paper.id or paper_id}"

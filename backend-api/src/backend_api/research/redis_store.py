@@ -1,4 +1,4 @@
-"""Turns at hosts, answers and counts in Redis, for all processes together."""
+"""Turns at hosts, cached answers and counts in Redis, for all processes together."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from backend_api.research.ports import Rate
 from backend_api.research.throttling import LOOK_AGAIN_S, MAX_WAIT_S, InProcessThrottle, lesson_of, too_long
 
 LEASE_S = 90
-"""A turn that nobody gave back, as its process died, ends by then."""
+"""Seconds after which a turn ends that was never released, as its process died."""
 RATE_S = 24 * 3_600
 MAX_TEXT_BYTES = 2 * 1024**2
-"""Of an answer that is kept, packed."""
+"""The largest answer that is kept, packed."""
 RUN_S = 24 * 3_600
 _LATER = -2
 
@@ -57,7 +57,7 @@ return count
 
 
 class RedisThrottle:
-    """`Throttle`. Where Redis is away each process keeps to the rates by itself."""
+    """`Throttle`. Without Redis each process keeps to the rates by itself."""
 
     def __init__(self, redis: Redis) -> None:
         self._redis = redis
@@ -68,7 +68,7 @@ class RedisThrottle:
 
     @asynccontextmanager
     async def turn(self, host: str, rate: Rate) -> AsyncGenerator[None]:
-        """One round trip, and one more after it; more where all of the host's places are taken."""
+        """Take one round trip, and one more at the end; more if all of the host's places are taken."""
         token = uuid.uuid4().hex
         try:
             wait_s = await self._wait_for(host, rate, token)
@@ -100,7 +100,7 @@ class RedisThrottle:
             await asyncio.sleep(LOOK_AGAIN_S)
 
     async def learn(self, host: str, status: int, headers: Mapping[str, str]) -> None:
-        """No round trip where the answer says nothing."""
+        """No round trip if the answer has no such headers."""
         lesson = lesson_of(status, headers)
         await self._own.learn(host, status, headers)
         with suppress(*ERRORS), count_failure():
@@ -111,7 +111,7 @@ class RedisThrottle:
 
 
 class RedisAnswers:
-    """`Answers`: where Redis is away nothing is kept, and nobody's calls are counted."""
+    """`Answers`: without Redis nothing is kept, and calls are not counted."""
 
     def __init__(self, redis: Redis) -> None:
         self._redis = redis
@@ -127,7 +127,7 @@ class RedisAnswers:
             return None
 
     async def put(self, key: str, text: str, within_s: int) -> None:
-        """One round trip; what is very large is not kept."""
+        """Store in one round trip; a very large answer is not kept."""
         packed = b64encode(zlib.compress(text.encode("utf-8", "replace"))).decode()
         if len(packed) > MAX_TEXT_BYTES:
             return

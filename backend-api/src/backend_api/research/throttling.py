@@ -1,4 +1,4 @@
-"""How a host says that it may be asked, and the turns of this process alone where Redis is away."""
+"""Rates that hosts declare, and the turns of a single process if Redis is away."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from email.utils import parsedate_to_datetime
 from backend_api.research.ports import Rate, SourceFaultError
 
 MAX_WAIT_S = 12.0
-"""For a turn; what would take longer is told at once."""
+"""The longest wait for a turn in seconds; a longer one fails at once."""
 LOOK_AGAIN_S = 0.1
 MAX_GAP_MS = 60_000
 MAX_BLOCKED_S = 3_600
 WITHOUT_TIME_S = 5
-"""A host that is asked too often and does not say when it may be asked again."""
+"""The pause in seconds after a host refuses for too many requests without naming a time."""
 _INTERVAL = re.compile(r"(\d{1,6})\s*(ms|s|m)?")
 _UNITS = {"ms": 1, "s": 1_000, "m": 60_000, "": 1_000}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lesson:
-    """What the headers of an answer say: how the host may be asked from now on, and for how long not at all."""
+    """The rate that an answer's headers declare, and the seconds for which no request may be sent."""
 
     rate: Rate | None = None
     blocked_s: float = 0.0
 
 
 def lesson_of(status: int, headers: Mapping[str, str]) -> Lesson:
-    """Of Crossref's `x-rate-limit-limit`, `x-rate-limit-interval` and `x-concurrency-limit`, and of `Retry-After`."""
+    """Read Crossref's `x-rate-limit-limit`, `x-rate-limit-interval` and `x-concurrency-limit`, and `Retry-After`."""
     rate = None
     most, interval = (
         _number(headers.get("x-rate-limit-limit")),
@@ -68,7 +68,7 @@ def _number(text: str | None) -> int | None:
 
 
 def too_long(wait_s: float) -> SourceFaultError:
-    """The fault of a turn that would have to be waited for too long."""
+    """The error of a turn whose wait would be too long."""
     return SourceFaultError(f"is to be asked again in {max(round(wait_s), 1)} seconds at the earliest")
 
 

@@ -1,4 +1,4 @@
-"""`papers_search` and its siblings: scientific papers of several sources, by any of their ids. All only read."""
+"""`papers_search` and its siblings: scientific papers of several sources, by any of their ids. All are read-only."""
 
 from __future__ import annotations
 
@@ -61,13 +61,13 @@ class AuthorArguments(Arguments):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """How many calls to sources a run may make; 0: any number."""
+    """The limit on a run's calls to sources; 0: no limit."""
 
     answers: Answers
     most: int = 0
 
     async def spend(self, call: ToolCall) -> tuple[bool, str]:
-        """Whether it may be made, and what is to be said of the others."""
+        """Count a call; returns whether it is allowed, and a notice about the remaining calls."""
         if self.most <= 0:
             return True, ""
         left = self.most - await self.answers.count_call(call.run_id)
@@ -86,10 +86,10 @@ class Budget:
 def paper_tools(
     papers: Papers | None, texts: PaperTexts | None, budget: Budget | None, read_texts: ReadTexts | None = None
 ) -> list[Tool]:
-    """None tells of tools that nobody calls."""
+    """The tools. Without `papers` they only describe themselves and can't be called."""
 
     def asked(work: Work[A]) -> Work[A]:
-        """Within the budget, and with what can go wrong as a result."""
+        """Wrap the work of a tool: it spends from the budget, and errors become results."""
 
         async def run_call(call: ToolCall, arguments: A) -> Done:
             assert budget is not None

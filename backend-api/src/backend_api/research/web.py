@@ -1,4 +1,4 @@
-"""Sources and papers over HTTP, by the gateway's guarded client alone."""
+"""Sources and papers over HTTP, through the gateway's guarded client only."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Fetcher(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Web:
-    """`urls` are other addresses of sources by name, such as of a mirror."""
+    """`urls` are other addresses of sources by name, such as those of a mirror."""
 
     fetcher: Fetcher
     throttle: Throttle
@@ -43,7 +43,7 @@ class Web:
         return SourceOverHttp(self, source, self.keys)
 
     def ask_with(self, source: Source, keys: Keys) -> SourceOverHttp:
-        """With these keys alone."""
+        """A client that uses only these keys."""
 
         async def given() -> Keys:
             return keys
@@ -56,7 +56,7 @@ class Web:
     async def fetch(
         self, url: str, rate: Rate, limits: FetchLimits, accept: str, headers: Mapping[str, str] | None = None
     ) -> Fetched:
-        """What is there, whatever its status. Raises `SourceFaultError`."""
+        """Fetch an address, whatever the status. Raises `SourceFaultError`."""
         host = urlsplit(url).netloc.lower()
         try:
             async with self.throttle.turn(host, rate):

@@ -1,1 +1,1 @@
-"""What agent and person keep with a conversation, and its tasks as the person changes them."""
+"""Resources that agent and person keep with a conversation, and its tasks as the person changes them."""

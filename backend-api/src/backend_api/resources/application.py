@@ -1,4 +1,4 @@
-"""Keep resources with a conversation, and change its tasks."""
+"""Use cases for a conversation's resources and tasks."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _now() -> datetime:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeepResources:
-    """Whose conversation it is not, does not find it: `SessionNotFoundError`."""
+    """Resources of a user's own conversations; for those of others it raises `SessionNotFoundError`."""
 
     sessions: SessionRepository
     store: Resources
@@ -43,7 +43,7 @@ class KeepResources:
     clock: Callable[[], datetime] = _now
 
     async def all(self, session_id: SessionId, user_id: UserId) -> list[Resource]:
-        """In the order in which they were added."""
+        """The resources in the order in which they were added."""
         await self.sessions.get(session_id, user_id)
         return await self.store.of_session(session_id)
 
@@ -74,8 +74,8 @@ class KeepResources:
     async def change(
         self, session_id: SessionId, user_id: UserId, resource_id: str, changes: Changes, *, version: int | None = None
     ) -> Resource:
-        """With a `version` only what was read as that. Raises `ResourceNotFoundError`, `ResourceInvalidError`,
-        `ResourceChangedError`."""
+        """Change a resource; if `version` is given, only if it is still the current one. Raises
+        `ResourceNotFoundError`, `ResourceInvalidError`, `ResourceChangedError`."""
         await self.sessions.get(session_id, user_id)
 
         def change(present: Resource) -> Resource:
@@ -95,7 +95,7 @@ class KeepResources:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeTasks:
-    """The person changes tasks of a conversation; a run that is at work goes on from that, and its agent reads of it
+    """Changes of a conversation's tasks by the person; an active run continues with them, and its agent sees them
     before its next answer. Raises `SessionNotFoundError`, `TaskRefusedError`."""
 
     sessions: SessionRepository
@@ -103,7 +103,7 @@ class ChangeTasks:
     stream: SessionStream
 
     async def add(self, session_id: SessionId, user_id: UserId, task: Task) -> Task:
-        """With the next number."""
+        """Add a task with the next number."""
         update = await self._change(session_id, user_id, lambda known: with_task(known, task))
         return update.tasks[-1]
 

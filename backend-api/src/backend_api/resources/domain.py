@@ -15,14 +15,14 @@ MAX_TITLE_CHARACTERS = 200
 MAX_LINK_CHARACTERS = 1_000
 MAX_CONTENT_CHARACTERS = 20_000
 MAX_RESOURCES = 100
-"""Of a conversation: all of them stand in each event."""
+"""The most resources of a conversation: each event contains all of them."""
 AddedBy = Literal["agent", "person"]
 _WEB = frozenset({"http", "https"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """What somebody wants kept."""
+    """A resource to be added."""
 
     title: str
     kind: ResourceKind
@@ -30,7 +30,7 @@ class Draft:
     content: str = ""
 
     def checked(self) -> Draft:
-        """Without space around title and link. Raises `ResourceInvalidError`."""
+        """The draft without space around title and link. Raises `ResourceInvalidError`."""
         draft = replace(self, title=self.title.strip(), link=self.link.strip())
         if (
             not draft.title
@@ -54,7 +54,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changes:
-    """What is to be different in one; None: as it is."""
+    """The fields of a resource to change; None leaves one as it is."""
 
     title: str | None = None
     kind: ResourceKind | None = None
@@ -64,7 +64,7 @@ class Changes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resource:
-    """One of a conversation; `version` grows with each change."""
+    """A resource of a conversation; `version` grows with each change."""
 
     id: str
     kind: ResourceKind
@@ -77,7 +77,7 @@ class Resource:
     version: int = 1
 
     def changed(self, changes: Changes) -> Resource:
-        """With its next version. Raises `ResourceInvalidError`."""
+        """The resource changed, with its next version. Raises `ResourceInvalidError`."""
         draft = Draft(
             title=self.title if changes.title is None else changes.title,
             kind=self.kind if changes.kind is None else changes.kind,
@@ -94,7 +94,7 @@ class Resource:
         )
 
     def listed(self) -> KeptResource:
-        """As events have it."""
+        """The form used in events."""
         return KeptResource(
             kind=self.kind,
             id=self.id,

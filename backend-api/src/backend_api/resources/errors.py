@@ -1,4 +1,4 @@
-"""What can go wrong with resources and tasks of a conversation."""
+"""Errors of a conversation's resources and tasks."""
 
 from __future__ import annotations
 
@@ -6,36 +6,36 @@ from backend_api.kit.errors import ConflictError, InvalidError, NotFoundError, P
 
 
 class ResourceNotFoundError(NotFoundError):
-    """Removed, of another conversation, or none."""
+    """The resource was removed, belongs to another conversation, or never existed."""
 
     code = "resource_not_found"
 
 
 class ResourceInvalidError(InvalidError):
-    """No title, link or text that a resource may have."""
+    """The title, link or text is not valid."""
 
     code = "resource_invalid"
 
 
 class TooManyResourcesError(ConflictError):
-    """The conversation keeps as many as one may."""
+    """The conversation has reached the limit of resources."""
 
     code = "too_many_resources"
 
 
 class ResourceChangedError(PreconditionError):
-    """The resource is not as it was read."""
+    """The resource was changed since it was read."""
 
     code = "resource_changed"
 
 
 class TaskNotFoundError(NotFoundError):
-    """Deleted, or none of this conversation."""
+    """The task was deleted, or is none of this conversation."""
 
     code = "task_not_found"
 
 
 class TaskRefusedError(ConflictError):
-    """A change that the tasks can't have."""
+    """The tasks do not allow this change."""
 
     code = "task_refused"

@@ -1,4 +1,4 @@
-"""What is kept with a conversation, and its tasks as the person changes them."""
+"""Routes of a conversation's resources, and of its tasks as the person changes them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class KeptResourceBody(AnswerBody):
 
     @classmethod
     def of(cls, resource: Resource) -> KeptResourceBody:
-        """Without its text."""
+        """The answer without the text."""
         return cls.model_validate(resource.listed())
 
 
@@ -53,7 +53,7 @@ class ResourceBody(KeptResourceBody):
 
     @classmethod
     def of(cls, resource: Resource) -> ResourceBody:
-        """Whole."""
+        """The answer with the text."""
         listed = KeptResourceBody.model_validate(resource.listed())
         return cls(**listed.model_dump(), content=resource.content)
 
@@ -94,14 +94,14 @@ class ChangeTaskBody(RequestBody):
 
 @router.get("/resources")
 async def list_resources(session_id: str, caller: CurrentCaller, resources: Kept) -> ResourcesBody:
-    """List what agent and person keep with the conversation, in the order in which it was added."""
+    """List the resources that agent and person keep with the conversation, in the order in which they were added."""
     kept = await resources.all(SessionId(session_id), caller.user.id)
     return ResourcesBody(items=[KeptResourceBody.of(one) for one in kept])
 
 
 @router.post("/resources", status_code=201, responses={409: {}})
 async def add_resource(session_id: str, body: AddResourceBody, caller: CurrentCaller, resources: Kept) -> ResourceBody:
-    """Keep something with the conversation: a link (of a file its path in the workspace), a text, or both."""
+    """Add a resource to the conversation: a link (for a file its path in the workspace), a text, or both."""
     draft = Draft(title=body.title, kind=body.kind, link=body.link, content=body.content)
     return ResourceBody.of(await resources.add(SessionId(session_id), caller.user.id, draft, added_by="person"))
 
@@ -110,7 +110,7 @@ async def add_resource(session_id: str, body: AddResourceBody, caller: CurrentCa
 async def get_resource(
     session_id: str, resource_id: ResourceId, caller: CurrentCaller, resources: Kept
 ) -> ResourceBody:
-    """Return one with its text."""
+    """Return one resource with its text."""
     return ResourceBody.of(await resources.find(SessionId(session_id), caller.user.id, resource_id))
 
 
@@ -118,7 +118,7 @@ async def get_resource(
 async def change_resource(
     session_id: str, resource_id: ResourceId, body: ChangeResourceBody, caller: CurrentCaller, resources: Kept
 ) -> ResourceBody:
-    """Change one; what is left out stays as it is."""
+    """Change a resource; fields that are left out stay as they are."""
     changes = Changes(title=body.title, kind=body.kind, link=body.link, content=body.content)
     return ResourceBody.of(
         await resources.change(SessionId(session_id), caller.user.id, resource_id, changes, version=body.version)
@@ -127,13 +127,13 @@ async def change_resource(
 
 @router.delete("/resources/{resource_id}", status_code=204)
 async def remove_resource(session_id: str, resource_id: ResourceId, caller: CurrentCaller, resources: Kept) -> None:
-    """Remove one."""
+    """Remove a resource."""
     await resources.remove(SessionId(session_id), caller.user.id, resource_id)
 
 
 @router.post("/tasks", status_code=201, responses={409: {}})
 async def add_task(session_id: str, body: AddTaskBody, caller: CurrentCaller, change_tasks: Tasks) -> TaskBody:
-    """Add a task to those that the conversation's agents share. A run that is at work reads of it before its next
+    """Add a task to those that the conversation's agents share. The agent of an active run sees it before its next
     answer."""
     task = Task(id="", subject=body.subject.strip(), description=body.description, priority=body.priority)
     return TaskBody.model_validate(await change_tasks.add(SessionId(session_id), caller.user.id, task))
@@ -143,7 +143,7 @@ async def add_task(session_id: str, body: AddTaskBody, caller: CurrentCaller, ch
 async def change_task(
     session_id: str, task_id: TaskId, body: ChangeTaskBody, caller: CurrentCaller, change_tasks: Tasks
 ) -> TaskBody:
-    """Change a task, or tick it off; what is left out stays as it is."""
+    """Change a task, or complete it; fields that are left out stay as they are."""
     change = TaskChange(
         subject=None if body.subject is None else body.subject.strip(),
         description=body.description,
@@ -155,5 +155,5 @@ async def change_task(
 
 @router.delete("/tasks/{task_id}", status_code=204)
 async def delete_task(session_id: str, task_id: TaskId, caller: CurrentCaller, change_tasks: Tasks) -> None:
-    """Delete a task; what it blocked waits for it no longer."""
+    """Delete a task; tasks that it blocked wait for it no longer."""
     await change_tasks.delete(SessionId(session_id), caller.user.id, task_id)

@@ -19,8 +19,8 @@ from backend_api.resources.tools import resource_tools
 async def open_resources(
     *, database: Database, sessions: SessionRepository, stream: SessionStream
 ) -> AsyncGenerator[Parts]:
-    """Its ports are `resources`, a `KeepResources`, `change_tasks`, a `ChangeTasks`, and `kept_resources`, which reads
-    them as a page opens."""
+    """Open the module. Ports: `resources`, a `KeepResources`; `change_tasks`, a `ChangeTasks`; and `kept_resources`,
+    which reads them for a page that opens."""
     store = MongoResources(database)
     resources = KeepResources(sessions=sessions, store=store, stream=stream)
     tasks = ChangeTasks(sessions=sessions, tasks=MongoPersonTasks(database), stream=stream)

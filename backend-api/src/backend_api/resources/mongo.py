@@ -1,4 +1,4 @@
-"""Resources and changed tasks in MongoDB."""
+"""Resources and tasks changed by the person, in MongoDB."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ class ResourceDocument(beanie.Document):
 
 
 class MongoResources:
-    """`Resources`. Whoever changes those of one session at once writes the session, and so does so one after the other;
-    so does who opens a port, which the same event tells."""
+    """`Resources`. Every change writes the session, so concurrent changes of one session, and openings of ports, which
+    the same event reports, run one after the other."""
 
     def __init__(self, database: Database) -> None:
         # The driver: resource, session and event change in one transaction.
@@ -124,7 +124,8 @@ async def whole(
     session_id: SessionId,
     ports: Sequence[PortResource | KeptResource],
 ) -> ResourcesUpdated:
-    """All resources of a session with its open ports, inside a transaction that has written the session."""
+    """The event with all resources of a session and its open ports, inside a transaction that has written the
+    session."""
     kept = await _read(database, session_id, transaction)
     return ResourcesUpdated(resources=[*(one.listed() for one in kept), *ports])
 
@@ -133,13 +134,14 @@ class MongoPersonTasks:
     """`PersonTasks`."""
 
     def __init__(self, database: Database) -> None:
-        # The driver: the tasks are read and told in one transaction.
+        # The driver: the tasks are read and the event is written in one transaction.
         self._database = database
 
     async def change(
         self, session_id: SessionId, user_id: UserId, change: Callable[[TasksUpdated], TasksUpdated]
     ) -> tuple[TasksUpdated, list[Event]]:
-        """One transaction, which no change of a run passes: both write the session."""
+        """Change the tasks in one transaction. It can't interleave with a change of a run, as both write the
+        session."""
 
         async def work(transaction: AsyncClientSession) -> tuple[TasksUpdated, list[Event]]:
             session = await take_number(self._database, transaction, session_id, user_id)

@@ -1,4 +1,4 @@
-"""What resources and tasks of a conversation stand on."""
+"""Ports that a conversation's resources and tasks need."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from backend_api.resources.domain import Resource
 
 
 class Resources(Protocol):
-    """Those of conversations. Each change tells the whole new value in the stream of its conversation."""
+    """The resources of conversations. Each change stores an event with the whole new list in the conversation's
+    stream."""
 
     async def of_session(self, session_id: SessionId) -> list[Resource]:
-        """In the order in which they were added."""
+        """The resources in the order in which they were added."""
         ...
 
     async def add(self, session_id: SessionId, user_id: UserId, resource: Resource) -> list[Event]:
@@ -33,10 +34,10 @@ class Resources(Protocol):
 
 
 class PersonTasks(Protocol):
-    """The tasks of conversations, where the person changes them, whether a run is at work or not."""
+    """The tasks of conversations as changed by the person, whether a run is active or not."""
 
     async def change(
         self, session_id: SessionId, user_id: UserId, change: Callable[[TasksUpdated], TasksUpdated]
     ) -> tuple[TasksUpdated, list[Event]]:
-        """Made on all that is recorded by then. Raises `SessionNotFoundError`, and what `change` raises."""
+        """Apply the change to the latest recorded tasks. Raises `SessionNotFoundError`, and what `change` raises."""
         ...

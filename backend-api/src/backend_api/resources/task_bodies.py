@@ -1,4 +1,4 @@
-"""Tasks of a conversation as they are told over HTTP."""
+"""Tasks of a conversation in HTTP answers."""
 
 from __future__ import annotations
 

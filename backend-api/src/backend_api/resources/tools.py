@@ -1,4 +1,5 @@
-"""`resource_add` and its siblings: what the agent keeps with the conversation, for the person to find again."""
+"""`resource_add` and its siblings: the agent's tools for resources, which the person finds again in the
+conversation."""
 
 from __future__ import annotations
 
@@ -52,7 +53,7 @@ class RemoveArguments(Arguments):
 
 
 def resource_tools(resources: KeepResources | None) -> list[Tool]:
-    """None tells of tools that nobody calls."""
+    """The resource tools. Without `resources` they only describe themselves and can't be called."""
 
     async def add(call: ToolCall, arguments: AddArguments) -> Done:
         assert resources is not None

@@ -1,4 +1,4 @@
-"""What the agent is made of, as a module of the gateway: its tools and capabilities, with those of other modules."""
+"""The agent as a module of the gateway: its tools and capabilities, together with those of other modules."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from backend_api.sandboxes.tools import PlaceSkills, SandboxToolSource, foregrou
 
 
 class AgentSettings(BaseSettings):
-    """Of the environment."""
+    """Settings read from the environment."""
 
     model_config = SettingsConfigDict(frozen=True, extra="ignore", env_ignore_empty=True)
 
@@ -69,14 +69,14 @@ async def open_agent(
     remote_hosts: RemoteHosts | None = None,
     sandbox_configurations: ConfigurationOf | None = None,
 ) -> AsyncGenerator[Parts]:
-    """Its ports are `agent_capabilities`, `mirror_tasks` and `max_output_tokens`. The specifications of its tools are
-    added to `tools`."""
+    """Open the agent. Ports: `agent_capabilities`, `mirror_tasks` and `max_output_tokens`. The specifications of its
+    tools are added to `tools`."""
 
     def now() -> datetime:
         return datetime.fromtimestamp(clock(), UTC)
 
     if host_routes is not None:
-        # Hosts of users are known once their module is open; those opened before it reach them by then.
+        # The module with the users' hosts opens before this one; the routes opened before that get them here.
         host_routes.hosts = remote_hosts
         host_routes.configurations = sandbox_configurations
     mirror_tasks = MirrorTasks(AgentFiles(sandboxes, workspace, within_s=WITHIN_S))

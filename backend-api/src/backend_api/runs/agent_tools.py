@@ -1,4 +1,4 @@
-"""The tools of the product that are of no module."""
+"""The product's tools that belong to no module."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from backend_api.sandboxes.tools import foreground_tools
 
 
 def local_tools(now: Callable[[], datetime], sign: LinkSigner) -> list[Tool]:
-    """Of all agents, with nothing but what the gateway has."""
+    """Tools for all agents that need nothing but the gateway."""
     return [LOAD_TOOLS, USE_TOOL_OF_FAMILY, THINK, utc_now(now), generate_download_url(sign), ask_user()]
 
 
 def main_agent_tools() -> list[Tool]:
-    """Of the agent that a person talks to."""
+    """Tools for the agent that a person talks to."""
     return [*plan_mode_tools(), PLAN_UPDATE, COMPACT]
 
 
 def known_tools(module_tools: Sequence[Tool]) -> list[ToolSpec]:
-    """All of the product that an agent may have here, with those of modules, also those for which something is not
-    set."""
+    """Every tool of the product that an agent may have, modules' tools included, even where a setting that the tool
+    needs is missing."""
     own = (
         *local_tools(lambda: datetime.now(UTC), _no_links),
         *main_agent_tools(),

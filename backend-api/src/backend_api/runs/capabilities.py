@@ -1,4 +1,4 @@
-"""What the agent can beside its loop, in the order in which it is told of it. A new one is a file and a line here."""
+"""The agent's capabilities in the order of its prompt. A new one is a file and a line here."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ from backend_api.agent.model import MAX_OUTPUT_TOKENS
 MAX_TOKEN_BUDGET = 200_000
 COMPACT_THRESHOLD = 0.7
 MICRO_COMPACT_MIN_TOKENS = 20_000
-"""A tenth of the usual window. To read the rest anew costs some ten times what one turn costs that finds it cached, so
-that a smaller step is paid for by a few turns only."""
+"""A tenth of the usual window. Reading the rest anew costs some ten times as much as a turn that finds it cached, so a
+smaller step takes more than a few turns to pay off."""
 APPROVAL_TIMEOUT_S = 300.0
 
 
@@ -81,7 +81,7 @@ def capabilities(
 
 
 def _with(own: Sequence[Capability], of_modules: Sequence[Capability]) -> tuple[Capability, ...]:
-    """Each behind the one that it names, or else behind the last one that tells of something."""
+    """Each capability behind the one that it names, or else behind the last one that has a prompt section."""
     names = {one.name for one in own}
     place = {one.name: one.after if one.after in names else FOLDER_INSTRUCTIONS.name for one in of_modules}
     behind = {name: [one for one in of_modules if place[one.name] == name] for name in names}

@@ -23,7 +23,7 @@ from backend_api.sandboxes.ports import Sandboxes
 
 
 class RunSettings(BaseSettings):
-    """Of the environment."""
+    """Settings read from the environment."""
 
     model_config = SettingsConfigDict(frozen=True, extra="ignore", env_ignore_empty=True)
 
@@ -41,8 +41,8 @@ async def open_runs(
     stream: SessionStream,
     sandboxes: Sandboxes,
 ) -> AsyncGenerator[Parts]:
-    """Its ports are `ledger`, `waits`, and `delete_session`, which ends what runs; its tasks end waits in time, and
-    deletions that a process left."""
+    """Open the runs. Ports: `ledger`, `waits`, and `delete_session`, which ends running work; its tasks end waits in
+    time, and deletions that a process left unfinished."""
     ledger = MongoRunLedger(database, runs_per_user=settings.max_runs_per_user, unseen_most=limits.waiting_messages)
     waits = MongoWaits(database)
     yield Parts(

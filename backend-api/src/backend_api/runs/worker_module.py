@@ -1,4 +1,4 @@
-"""What works on runs, as a module of the gateway: the worker, and the titles that it finds."""
+"""The worker that drives runs and the task that writes titles, as a module of the gateway."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ async def open_worker(
     request_end_of_commands: Callable[[SessionId], Awaitable[object]] = no_commands,
     mcp_tools: Callable[[Lease, RunJournal, Preset, int], AbstractAsyncContextManager[Sequence[Tool]]] = no_mcp_tools,
 ) -> AsyncGenerator[Parts]:
-    """Its ports are `worker` and `title_sessions`, which whoever opens it runs, and `slots`, to which messages hand
-    their runs: those of this worker or, with background jobs, those that workers announce."""
+    """Open the worker. Ports: `worker` and `title_sessions`, which the opener runs, and `slots`, to which messages hand
+    their runs: slots of this worker or, with background jobs, those that workers announce."""
 
     def now() -> datetime:
         return datetime.fromtimestamp(clock(), UTC)

@@ -1,4 +1,4 @@
-"""The manager of sandboxes and the tool API inside of each, as a module of the gateway."""
+"""The manager of sandboxes and the tool API inside each, as a module of the gateway."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from backend_api.sandboxes.tool_api.workspace import ToolApiWorkspace
 
 
 class SandboxSettings(BaseSettings):
-    """Of the environment."""
+    """Settings read from the environment."""
 
     model_config = SettingsConfigDict(frozen=True, extra="ignore", env_ignore_empty=True)
 
@@ -49,8 +49,9 @@ class SandboxSettings(BaseSettings):
 async def open_sandboxes(
     settings: SandboxSettings, announce_sandbox: Announce, change_cursor: ChangeCursor
 ) -> AsyncGenerator[Parts]:
-    """Its ports are those of `ports.py`, by what they are for, `host_routes`, by which sessions may have others,
-    `sandbox_choices` and `sandbox_probe`. Connections to the manager and the endpoints are closed at the end."""
+    """Open the sandboxes. Ports: those of `ports.py`, named by their use; `host_routes`, by which sessions may have
+    remote hosts; `sandbox_choices` and `sandbox_probe`. Connections to the manager and the endpoints are closed at the
+    end."""
     token = settings.sandbox_manager_token.get_secret_value()
     async with manager_http(settings.sandbox_manager_url, token) as http:
         routes = HostRoutes()

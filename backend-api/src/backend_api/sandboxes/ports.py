@@ -1,4 +1,4 @@
-"""What the gateway needs from a session's sandbox."""
+"""Ports through which the gateway uses a session's sandbox."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from backend_api.sandboxes.domain.entity import Sandbox, SandboxStatus
 
 
 class RunningSandboxes(Protocol):
-    """Sandboxes as they are, none of which is started."""
+    """Read access to existing sandboxes; none of these calls starts one."""
 
     async def running(self, session_id: str) -> Sandbox | None:
-        """The session's, where it is ready, or paused, and then woken as it is used. Raises
+        """The session's sandbox if it is ready, or if it is paused, in which case using it wakes it. Raises
         `SandboxUnavailableError`."""
         ...
 
 
 class ReadChoices(Protocol):
-    """What the deployment allows sandboxes to be made of."""
+    """The images and sizes that the deployment allows."""
 
     async def __call__(self) -> SandboxChoices:
-        """As it is now. Raises `SandboxUnavailableError`."""
+        """Read the current choices. Raises `SandboxUnavailableError`."""
         ...
 
 
 class ConfigurationOf(Protocol):
-    """What the sandbox of a session is made of."""
+    """The image and size of a session's sandbox."""
 
     async def __call__(self, session_id: str) -> SandboxConfiguration:
-        """As its user chose. Raises `StoreUnavailableError`."""
+        """Read the user's choice. Raises `StoreUnavailableError`."""
         ...
 
 
@@ -42,14 +42,14 @@ class Sandboxes(Protocol):
     """The sandbox manager. Creating and deleting are idempotent."""
 
     async def ensure(self, session_id: str, user_id: str, *, queue_s: float | None = None) -> Sandbox:
-        """The session's sandbox, started if need be and waited for, in line for `queue_s` seconds at most, or as long
-        as the manager lets one wait. Raises `SandboxUnavailableError`, of which `SandboxQueuedError`."""
+        """The session's sandbox, started and waited for if need be, in the queue for `queue_s` seconds at most, or as
+        long as the manager allows. Raises `SandboxUnavailableError`, of which `SandboxQueuedError`."""
         ...
 
     async def status(self, session_id: str) -> SandboxStatus: ...
 
     async def renew(self, session_id: str) -> SandboxStatus:
-        """Count as activity at once, waking a paused one. Raises `SandboxUnavailableError`."""
+        """Count as activity at once, waking a paused sandbox. Raises `SandboxUnavailableError`."""
         ...
 
     async def keep_alive(self, session_id: str) -> None:
@@ -84,7 +84,7 @@ class FilePreview:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Download:
-    """Bytes of a file, or of a folder as zip; the empty path is the whole workspace. `size` is None when not known
+    """Bytes of a file, or of a folder as zip; the empty path is the whole workspace. `size` is None if not known
     beforehand."""
 
     name: str
@@ -114,8 +114,8 @@ class Workspace(Protocol):
     async def upload(
         self, sandbox: Sandbox, subdir: str, files: AsyncIterable[Upload], *, replaces: bool = False
     ) -> list[str]:
-        """Write the files; answers their paths. A name that is taken gets a number, unless what has it is to be
-        replaced. Nothing is left of a file that was over the limit."""
+        """Write the files and return their paths. If a name is taken, the file gets a number, unless it is to replace
+        the other. Nothing is left of a file that was over the limit."""
         ...
 
 
@@ -123,7 +123,7 @@ class SandboxTools(Protocol):
     """Tools that run inside a sandbox."""
 
     async def call(self, sandbox: Sandbox, call: ToolCall) -> Done:
-        """Raises `SandboxLostError` when the connection broke in the middle."""
+        """Run a call. Raises `SandboxLostError` if the connection broke in the middle."""
         ...
 
 
@@ -139,19 +139,19 @@ class Screens(Protocol):
     """Opens screens. View-only is enforced inside the sandbox by the token's scope."""
 
     def open(self, sandbox: Sandbox, *, control: bool) -> AbstractAsyncContextManager[Screen]:
-        """Raises `NoDesktopError`, `SandboxUnavailableError`."""
+        """Open a screen. Raises `NoDesktopError`, `SandboxUnavailableError`."""
         ...
 
 
 class PortConnection(Protocol):
-    """A connection to a program that listens on a remote host. What breaks is an `OSError`."""
+    """A connection to a program that listens on a remote host. A broken one raises `OSError`."""
 
     async def read(self, most: int) -> bytes:
-        """At most so many bytes; empty at the end."""
+        """Read at most `most` bytes; empty at the end."""
         ...
 
     async def write(self, piece: bytes) -> None:
-        """Waits until the host takes it."""
+        """Write, waiting until the host accepts it."""
         ...
 
 
@@ -173,14 +173,14 @@ class RemoteHosts(Protocol):
         ...
 
     async def ensure(self, session_id: str) -> Sandbox:
-        """The session's, connected to. Raises `SandboxUnavailableError` with what failed and why."""
+        """The session's host, connected. Raises `SandboxUnavailableError` with what failed and why."""
         ...
 
     async def status(self, session_id: str) -> SandboxStatus:
-        """As it is known, without a connection."""
+        """The last known status, without a connection."""
         ...
 
     def port(self, sandbox: Sandbox, port: int) -> AbstractAsyncContextManager[PortConnection]:
-        """A connection to what listens at this port of the host's loopback, closed with the block. Raises
-        `ConnectionRefusedError` where nothing does, and `SandboxUnavailableError` with what else failed."""
+        """A connection to the program that listens at this port of the host's loopback, closed with the block. Raises
+        `ConnectionRefusedError` if nothing listens, and `SandboxUnavailableError` with any other failure."""
         ...

@@ -1,4 +1,4 @@
-"""Which computer a session has: a sandbox of its own, or a remote host that its user chose."""
+"""Routing between the two kinds of computers of a session: its own sandbox, or a remote host that its user chose."""
 
 from __future__ import annotations
 
@@ -28,27 +28,27 @@ from backend_api.sandboxes.ports import (
 
 @dataclass(slots=True)
 class HostRoutes:
-    """`hosts` and `configurations` are put in once the module that has them is open; None: there are none."""
+    """`hosts` and `configurations` are set once the module that has them is open; None: there are none."""
 
     hosts: RemoteHosts | None = field(default=None)
     configurations: ConfigurationOf | None = field(default=None)
 
     async def configuration_of(self, session_id: str) -> SandboxConfiguration:
-        """What the sandbox of a session is made of that has one."""
+        """The image and size of the session's sandbox, if it has one."""
         return USUAL if self.configurations is None else await self.configurations(session_id)
 
     async def of(self, session_id: str) -> RemoteHosts | None:
-        """None where the session has a sandbox."""
+        """The hosts, or None if the session has a sandbox."""
         return self.hosts if self.hosts is not None and await self.hosts.has(session_id) else None
 
     def at(self, sandbox: Sandbox) -> RemoteHosts | None:
-        """None for a sandbox."""
+        """The hosts, or None for a sandbox."""
         return self.hosts if sandbox.is_remote_host else None
 
 
 class RoutedSandboxes:
-    """`Sandboxes` and `RunningSandboxes` of all sessions: those on remote hosts have none that is started, and their
-    host is nobody's to delete."""
+    """`Sandboxes` and `RunningSandboxes` of all sessions. Those on remote hosts have no sandbox to start, and their
+    host is never deleted."""
 
     def __init__(self, sandboxes: Sandboxes, running: RunningSandboxes, routes: HostRoutes) -> None:
         self._sandboxes = sandboxes

@@ -23,7 +23,7 @@ from contracts import tools as wire
 logger = logging.getLogger(__name__)
 
 START_ALLOWANCE_MS = 720_000
-"""A call may find the sandbox not yet started, or others in line before it; its own deadline counts inside."""
+"""A call may have to wait for the sandbox to start, or for the queue; its own deadline counts inside."""
 
 REBUILT_WITHIN_S = 10.0
 REBUILT_LOOK_S = 0.3
@@ -58,31 +58,31 @@ def manifest_tools() -> list[ToolSpec]:
 
 
 RECORDED = frozenset({"background_run", "check_background", "background_stop"})
-"""Those that are nothing to be called without a record of what they start: who keeps it offers them."""
+"""Tools that need a record of what they start: the module that keeps it offers them."""
 
 
 def foreground_tools() -> list[ToolSpec]:
-    """All others."""
+    """All other tools."""
     return [spec for spec in manifest_tools() if spec.name not in RECORDED]
 
 
 def shell_of(agent_id: str) -> str:
-    """The name of a sub-agent's own shell. Sandboxes close such ones again where there are too many."""
+    """The name of a sub-agent's own shell. Sandboxes close such shells again if there are too many."""
     return f"agent-{sha256(agent_id.encode()).hexdigest()[:8]}"
 
 
 PlaceSkills = Callable[[Sandbox, str, Sequence[str]], Awaitable[Sequence[str]]]
-"""Sees to it that the folders of these skills of a user are there, and answers what to say of those that are not."""
+"""Ensures that the folders of these skills of a user are there, and returns messages about those that are not."""
 
 
 async def no_folders(sandbox: Sandbox, user_id: str, names: Sequence[str]) -> Sequence[str]:
-    """There are no skills."""
+    """Place nothing, as there are no skills."""
     del sandbox, user_id, names
     return ()
 
 
 class SandboxToolSource:
-    """`ToolSource` of the sandboxes: each call runs in its session's, which is started for it where there is none."""
+    """`ToolSource` of the sandboxes: each call runs in its session's sandbox, which is started if there is none."""
 
     def __init__(
         self,
@@ -108,9 +108,9 @@ class SandboxToolSource:
         return self._tools
 
     async def _run(self, call: ToolCall) -> Done:
-        """After the folders of the skills that were read are there, and tasks and team as they are now. A sub-agent
-        that names no shell has one of its own: those at work beside each other neither wait for each other's commands
-        nor change each other's folder."""
+        """Run a call once the folders of the skills that were read are there, with current tasks and team. A sub-agent
+        that names no shell has one of its own: agents that work side by side neither wait for each other's commands nor
+        change each other's folder."""
         if call.agent_id is not None and call.name in self._of_shells:
             call.arguments = {"shell": shell_of(call.agent_id)} | call.arguments
         try:
@@ -135,8 +135,8 @@ class SandboxToolSource:
                 outcome = await self._sandbox_tools.call(sandbox, call)
                 return replace(outcome, output="\n".join([*missing, outcome.output])), sandbox
             except SandboxUnavailableError:
-                # Nothing ran: the endpoint was closed. The sandbox may have died, which its manager sees in a moment;
-                # asked for then it is a new one.
+                # Nothing ran: the endpoint was closed. The sandbox may have died, which its manager notices in a
+                # moment; a request after that gets a new one.
                 call.mark_begun(False)
                 if asyncio.get_running_loop().time() >= until:
                     raise
@@ -148,8 +148,8 @@ class SandboxToolSource:
         return [NO_SKILL_FILES.format(names=", ".join(skills))] if skills else []
 
     def _note_rebuilt(self, sandbox: Sandbox) -> bool:
-        """Remember which one answered last; whether the call of this session before was answered by one that is gone,
-        or was lost with it."""
+        """Remember which sandbox answered last; returns whether the session's previous call was answered by one that is
+        gone, or was lost with it."""
         known = self._last.get(sandbox.session_id, sandbox.generation)
         self._remember(sandbox.session_id, sandbox.generation)
         return known != sandbox.generation
@@ -162,7 +162,7 @@ class SandboxToolSource:
 
     @asynccontextmanager
     async def _keep_in_use(self, session_id: str) -> AsyncGenerator[None]:
-        """A command that runs for long is activity all the while."""
+        """Count a long-running command as activity all the while."""
         beating = asyncio.create_task(self._keep_alive_until_cancelled(session_id))
         try:
             yield
@@ -179,5 +179,5 @@ class SandboxToolSource:
         try:
             await self._sandboxes.keep_alive(session_id)
         except SandboxUnavailableError:
-            # The endpoint may answer all the same; if not, the call says so.
+            # The endpoint may answer all the same; if not, the call reports it.
             logger.warning("a sandbox's use could not be reported to the manager", extra={"session_id": session_id})

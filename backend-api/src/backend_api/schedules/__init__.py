@@ -1,1 +1,1 @@
-"""Messages that are sent by themselves, once or again and again."""
+"""Scheduled messages, sent once or repeatedly."""

@@ -1,4 +1,4 @@
-"""`CronLines` by cronsim, which does at the change of the clocks what Debian's cron does."""
+"""`CronLines` by cronsim, which handles changes of the clocks as Debian's cron does."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ class CronsimLines:
     """`CronLines`."""
 
     def check(self, cron: str, *, field: str) -> None:
-        """Also that it is ever due, and as it reads."""
+        """Check also that it is ever due, and that cronsim reads it as it is written."""
         self._check_readable(cron, field)
         for name in _FIELDS:
             _check_terms(name, cron, field)
 
     def _check_readable(self, cron: str, field: str) -> None:
-        # Six fields are seconds first, for cronsim.
+        # In a line of six fields cronsim reads the first as seconds.
         if len(cron.split()) != 5:
             raise _refusal("cron_fields", f"{_wrong_number(cron)} {_HOW}", field)
         try:
@@ -71,15 +71,16 @@ class CronsimLines:
             raise _refusal("cron_never_due", said, field)
 
     def check_zone(self, timezone: str, *, field: str) -> None:
-        """By the zones that the machine, or the package tzdata, has."""
+        """Check against the zones of the machine, or of the package tzdata."""
         _zone(timezone, field)
 
     def local(self, at: datetime, timezone: str) -> datetime:
-        """By the first of two offsets."""
+        """Use the first of two possible offsets."""
         return at.replace(tzinfo=_zone(timezone, "timezone"), fold=0).astimezone(UTC)
 
     def times(self, cron: str, timezone: str, after: datetime) -> Iterator[datetime]:
-        """From the second time of an hour that is there twice cronsim may begin with the first one: left out."""
+        """Leave out earlier times: when an hour repeats, cronsim may begin with its first pass even if `after` is in
+        the second."""
         self._check_readable(cron, "cron")
         for at in CronSim(cron, after.astimezone(_zone(timezone, "timezone"))):
             if (in_utc := at.astimezone(UTC)) > after:
@@ -104,8 +105,8 @@ def _check_terms(name: str, cron: str, field: str) -> None:
 
 
 def _check_term(name: str, term: str, field: str) -> None:
-    """What cronsim takes and does otherwise than it reads, or refuses without saying why: steps that never come to a
-    second value, steps of a single last day, and ranges that run backwards."""
+    """Refuse what cronsim accepts but reads differently, or refuses without a reason: steps that never reach a second
+    value, steps of a single last day, and ranges that run backwards."""
     fault, said = _FIELDS[name]
     spread, slash, step = term.partition("/")
     first, dash, last = spread.partition("-")
@@ -127,7 +128,7 @@ def _check_term(name: str, term: str, field: str) -> None:
 
 
 def _value(name: str, text: str) -> int | None:
-    """None for what is no value, which cronsim refuses."""
+    """The number of a value; None if it is invalid, which cronsim refuses."""
     begin, names = _NAMES.get(name, (0, ()))
     if text in names:
         return begin + names.index(text)
@@ -135,7 +136,7 @@ def _value(name: str, text: str) -> int | None:
 
 
 def _count(name: str, spread: str, begin: int | None, end: int | None) -> int | None:
-    """How many values a step is taken of."""
+    """The number of values that the step divides."""
     lowest, highest = _VALUES[name]
     if spread == "*":
         return highest - lowest + 1
@@ -152,7 +153,7 @@ def _zone(timezone: str, field: str) -> ZoneInfo:
     try:
         if len(timezone) <= _MAX_ZONE_CHARACTERS:
             return ZoneInfo(timezone)
-    # A folder of zones, such as "Europe", is an OSError.
+    # A folder of zones, such as "Europe", raises an OSError.
     except (ZoneInfoNotFoundError, ValueError, OSError):
         pass
     reason = "There is no such time zone. Give its IANA name, such as Europe/Berlin, Asia/Shanghai or UTC."

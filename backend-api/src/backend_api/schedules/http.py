@@ -1,4 +1,4 @@
-"""Messages that are sent by themselves."""
+"""Routes of scheduled messages."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ class CreateScheduleBody(RequestBody):
 
 
 class UpdateScheduleBody(RequestBody):
-    """What is left out stays. `at` takes the place of `cron`, and the other way round; `session_id` null has each
-    message open a session; `paused` false has one go on from now, without what it would have sent."""
+    """Fields that are left out stay. `at` replaces `cron`, and the other way round; `session_id` null makes each
+    message open a session; `paused` false resumes a schedule from now on, without the messages it would have sent."""
 
     text: str | None = Field(default=None, max_length=MAX_MESSAGE_CHARACTERS, description=_TEXT)
     at: str | None = Field(default=None, max_length=40, description=_AT)
@@ -58,8 +58,8 @@ class UpdateScheduleBody(RequestBody):
 
 
 class MissedBody(AnswerBody):
-    """Times at which no message was sent. `count` goes up to 1000. `late`: nobody was there; `queue_full`: as many
-    messages waited in the session as may; `session_quota`: there were as many sessions as may be."""
+    """Times at which no message was sent. `count` goes up to 1000. `late`: no server ran; `queue_full`: the session had
+    too many waiting messages; `session_quota`: the user had too many sessions."""
 
     count: int
     first_at: Time
@@ -68,8 +68,8 @@ class MissedBody(AnswerBody):
 
 
 class ScheduledRunBody(AnswerBody):
-    """The last message. `due_at` is null where it was asked for; `missed` is what it made up for; `status` is that of
-    the run that read it, null where that is gone."""
+    """The last message. `due_at` is null if a person requested it; `missed` are the occurrences it makes up for;
+    `status` is that of the run that read it, null if the run is gone."""
 
     at: Time
     due_at: Time | None
@@ -80,8 +80,8 @@ class ScheduledRunBody(AnswerBody):
 
 
 class ScheduleBody(AnswerBody):
-    """`next_at` is null while it is paused, and once it is over. `pause_reason` says why it was paused by no person.
-    `missed` is what no message has told of yet."""
+    """`next_at` is null while it is paused, and once it is over. `pause_reason` is the reason of an automatic pause.
+    `missed` are occurrences that no message has reported yet."""
 
     id: str
     text: str
@@ -106,14 +106,14 @@ class ScheduleBody(AnswerBody):
 
 
 class ScheduleListBody(AnswerBody):
-    """All of the caller's, the newest first."""
+    """Schedules of the caller, newest first."""
 
     items: list[ScheduleBody]
 
 
 @router.get("")
 async def list_schedules(caller: CurrentCaller, schedules: Annotated[Schedules, port("schedules")]) -> ScheduleListBody:
-    """List the caller's schedules, with when each is due next and what became of its last message."""
+    """List the caller's schedules, with the next time of each and the outcome of its last message."""
     found = await schedules.of_user(caller.user.id)
     return ScheduleListBody(items=[ScheduleBody.of(one) for one in found])
 
@@ -122,9 +122,9 @@ async def list_schedules(caller: CurrentCaller, schedules: Annotated[Schedules, 
 async def create_schedule(
     body: CreateScheduleBody, caller: CurrentCaller, create_schedule: Annotated[CreateSchedule, port("create_schedule")]
 ) -> ScheduleBody:
-    """Have a message sent once, at `at`, or by `cron`: into the session of the caller's, where its runs read it like
-    any other, or into a new one each time. While no server runs nothing is sent; then one message makes up for all
-    that were missed, and says so."""
+    """Have a message sent once, at `at`, or by `cron`: into a session of the caller's, where its runs read it like any
+    other, or into a new one each time. While no server runs nothing is sent; then one message makes up for all missed
+    ones, and says so."""
     chosen = _sent_fields(body) | {"options": body.options.chosen()}
     return ScheduleBody.of(await create_schedule(caller.user.id, chosen))
 
@@ -136,7 +136,7 @@ async def update_schedule(
     caller: CurrentCaller,
     update_schedule: Annotated[UpdateSchedule, port("update_schedule")],
 ) -> ScheduleBody:
-    """Change, pause or go on with a schedule."""
+    """Change, pause or resume a schedule."""
     chosen = _sent_fields(body)
     if "options" in chosen:
         chosen["options"] = body.options.chosen() if body.options else {}
@@ -149,7 +149,7 @@ async def update_schedule(
 async def delete_schedule(
     schedule_id: str, caller: CurrentCaller, schedules: Annotated[Schedules, port("schedules")]
 ) -> Response:
-    """Delete a schedule. What it sent stays."""
+    """Delete a schedule. The messages it sent stay."""
     await schedules.delete(ScheduleId(schedule_id), caller.user.id)
     return Response(status_code=204)
 
@@ -158,7 +158,7 @@ async def delete_schedule(
 async def run_schedule(
     schedule_id: str, caller: CurrentCaller, run_schedule: Annotated[RunSchedule, port("run_schedule")]
 ) -> ScheduleBody:
-    """Send its message now, also where it is paused; when it is due next stays as it is."""
+    """Send its message now, even if it is paused; its next time stays as it is."""
     return ScheduleBody.of(await run_schedule(ScheduleId(schedule_id), caller.user.id))
 
 

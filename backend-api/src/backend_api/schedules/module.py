@@ -46,7 +46,7 @@ async def open_schedules(
     rules_of: Callable[[UserId], Awaitable[OptionRules]],
     clock: Callable[[], float],
 ) -> AsyncGenerator[Parts]:
-    """Its ports are `schedules` and the use cases that change and run one; its task sends what is due."""
+    """Open the schedules. Ports: `schedules` and the use cases that change and run one; its task sends due messages."""
     schedules = MongoSchedules(database, unseen_most=limits.waiting_messages, sessions_most=limits.sessions_in_all)
     lines = CronsimLines()
     rules = ScheduleRules(lines=lines, sessions=sessions, rules_of=rules_of, clock=clock)

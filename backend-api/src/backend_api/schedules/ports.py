@@ -1,4 +1,4 @@
-"""What schedules need of the outside."""
+"""Ports that schedules need."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from backend_api.kit.ids import SessionId, UserId
 from backend_api.schedules.domain.entity import Missed, Schedule, ScheduleId
 
 LISTED_MOST = 1_000
-"""Of a user, where a deployment lets people have any number."""
+"""The most schedules of a user that are listed, if the deployment sets no limit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Firing:
-    """A message of a schedule. `due_at` is None where a person has it run, which leaves `next_at` and what was missed
-    as they are; else they become the ones here."""
+    """A message of a schedule. `due_at` is None if a person requested it, which leaves `next_at` and `missed` of the
+    schedule as they are; else they become these."""
 
     message: MessageUser
     due_at: datetime | None = None
@@ -27,7 +27,7 @@ class Firing:
     missed: Missed | None = None
 
     def event_of(self, schedule: Schedule) -> ScheduleFired:
-        """What stands before the message."""
+        """The event that precedes the message."""
         missed = self.missed
         return ScheduleFired(
             schedule_id=schedule.id,
@@ -41,7 +41,7 @@ class Firing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fired:
-    """What a message of a schedule became: the session it stands in, the run that reads it, and the events."""
+    """The outcome of a scheduled message: its session, the run that reads it, and the events."""
 
     session_id: SessionId
     run_id: RunId
@@ -51,8 +51,8 @@ class Fired:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Upcoming:
-    """The schedules that are due, the first one first, by the store's time `now`; `next_look` is when the first one
-    is, or will be."""
+    """The schedules that are due, earliest first, by the store's time `now`; `next_look` is the time at which the first
+    one is or will be due."""
 
     now: datetime
     next_look: datetime
@@ -62,14 +62,14 @@ class Upcoming:
 CronFault = Literal[
     "cron_fields", "cron_minute", "cron_hour", "cron_day", "cron_month", "cron_weekday", "cron_never_due"
 ]
-"""What can be wrong with a line: how many fields it has, one of these, or that no day fits it."""
+"""Errors of a cron line: the number of its fields, one of its fields, or that no day fits it."""
 
 
 class CronLines(Protocol):
     """Cron lines of five fields, in zones by their IANA names."""
 
     def check(self, cron: str, *, field: str) -> None:
-        """Raises `InvalidError` for `field` that says which part of the line is wrong, also by a `CronFault`."""
+        """Raises `InvalidError` for `field`, which explains the wrong part of the line, also by a `CronFault`."""
         ...
 
     def check_zone(self, timezone: str, *, field: str) -> None:
@@ -77,22 +77,22 @@ class CronLines(Protocol):
         ...
 
     def local(self, at: datetime, timezone: str) -> datetime:
-        """A time without offset as one in UTC: of a time that is there twice the first one; one that is skipped is as
-        much later as is skipped."""
+        """The UTC time of a local one without offset: of a time that occurs twice, the first; a skipped time is moved
+        later by the length of the gap."""
         ...
 
     def times(self, cron: str, timezone: str, after: datetime) -> Iterator[datetime]:
-        """The times after one, in UTC. A fixed time that the zone skips is due at the end of what is skipped; one that
-        is there twice, the first time. Raises `InvalidError`."""
+        """The times after one, in UTC. A fixed time that the zone skips is due at the end of the gap; one that occurs
+        twice, the first time. Raises `InvalidError`."""
         ...
 
 
 class Schedules(Protocol):
-    """Those of all users: more than seven methods, as each is a step of one life. Every change counts `version`, and is
-    refused to whoever saw another one."""
+    """The schedules of all users: more than seven methods, as each is a step of one life. Every change increments
+    `version`, and fails if the caller read another version."""
 
     async def add(self, schedule: Schedule, *, at_most: int) -> None:
-        """Raises `ScheduleQuotaError` for a user who has `at_most`; 0 is any number."""
+        """Store it. Raises `ScheduleQuotaError` for a user who has `at_most`; 0 is no limit."""
         ...
 
     async def get(self, schedule_id: ScheduleId, user_id: UserId) -> Schedule:
@@ -100,11 +100,11 @@ class Schedules(Protocol):
         ...
 
     async def of_user(self, user_id: UserId) -> list[Schedule]:
-        """All, but at most `LISTED_MOST`, the newest first, with the status of their last runs."""
+        """All schedules, but at most `LISTED_MOST`, newest first, with the status of their last runs."""
         ...
 
     async def replace(self, schedule: Schedule) -> bool:
-        """Store what a schedule becomes; False where it was changed since it was read. `last_run` stays."""
+        """Store a changed schedule; False if it was changed since it was read. `last_run` stays."""
         ...
 
     async def delete(self, schedule_id: ScheduleId, user_id: UserId) -> None:
@@ -112,18 +112,19 @@ class Schedules(Protocol):
         ...
 
     async def upcoming(self, *, limit: int) -> Upcoming | None:
-        """None where nothing is ever due. One read, by an index."""
+        """The due schedules and the next look; None if nothing is ever due. One read, by an index."""
         ...
 
     async def fire(self, schedule: Schedule, firing: Firing) -> Fired | None:
-        """Store the message, with its session and its run where there is none, and what becomes of the schedule, in one
-        transaction. A run at work reads it before its next turn, one that waits after the decision. None where the
-        schedule was changed since it was read: somebody else sent it.
+        """Store the message, with its session and run if there are none, and the schedule's next state, in one
+        transaction. A run at work reads the message before its next turn, one that waits, after the decision. None if
+        the schedule was changed since it was read: another process sent it.
 
         Raises `SessionNotFoundError`, `TooManyWaitingError`, `SessionQuotaError`, `AccountDisabledError`; nothing is
-        stored then."""
+        stored then.
+        """
         ...
 
     async def postpone(self, schedule: Schedule, *, for_s: float) -> None:
-        """Look at it again after so long, as it could not be sent."""
+        """Look at it again after so many seconds, as it could not be sent."""
         ...

@@ -1,1 +1,1 @@
-"""Words of own messages and titles, found again."""
+"""Full-text search of a user's own messages and titles."""

@@ -1,4 +1,4 @@
-"""Find what was said."""
+"""Searching messages and titles."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from backend_api.search.ports import MessageIndex
 logger = logging.getLogger(__name__)
 
 AT_ONCE = 100
-"""Messages that are indexed while somebody waits for what they look for; the rest is indexed beside."""
+"""How many messages are indexed while the search waits; the rest is indexed in the background."""
 BATCH = 500
 MOST_TITLES = 10
 _PAUSE_S = 2.0
@@ -24,7 +24,7 @@ _PAUSE_S = 2.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchResult:
-    """`is_complete` is false while older messages are still being indexed: asked again, more is found."""
+    """`is_complete` is false while older messages are still being indexed: a later search finds more."""
 
     items: Sequence[Found]
     older_than: datetime | None
@@ -33,14 +33,14 @@ class SearchResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchMessages:
-    """A message is indexed at the first look after it was said: nothing is indexed for whoever never searches."""
+    """A message is indexed at the first search after it was stored: nothing is indexed for users who never search."""
 
     index: MessageIndex
     _waiting: dict[UserId, None] = field(default_factory=dict[UserId, None])
     _is_asked: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def __call__(self, user_id: UserId, text: str, *, limit: int, before: datetime | None) -> SearchResult:
-        """Titles stand on the first page, before messages. Raises `StoreUnavailableError`."""
+        """Search. The first page has titles before messages. Raises `StoreUnavailableError`."""
         query = query_of(text)
         if query.is_empty:
             return SearchResult(items=(), older_than=None, is_complete=True)
@@ -51,7 +51,7 @@ class SearchMessages:
         return SearchResult(items=[*titles, *page.items], older_than=page.older_than, is_complete=is_complete)
 
     async def index_until_cancelled(self) -> None:
-        """Index what was left, of one user after the other."""
+        """Index the remaining messages, one user after the other."""
         while True:
             await self._is_asked.wait()
             while self._waiting:
@@ -60,7 +60,7 @@ class SearchMessages:
                     if await self.index.catch_up(user_id, most=BATCH):
                         del self._waiting[user_id]
                     else:
-                        # Others have their turn.
+                        # Other users have their turn.
                         self._waiting[user_id] = self._waiting.pop(user_id)
                 except UnavailableError:
                     logger.warning("messages can't be indexed; tried again")

@@ -1,5 +1,5 @@
-"""How texts become tokens, and what a query is. Languages that put no spaces between words are cut into pairs of
-characters, so that a word of any length is found by its pairs."""
+"""Tokens of texts, and queries. Languages without spaces between words are cut into pairs of characters, so that a word
+of any length is found by its pairs."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from datetime import datetime
 from typing import Literal
 
 MOST_CHARACTERS = 50_000
-"""Of a message, from its beginning; nothing is found by what comes after."""
+"""The indexed length of a message, from its beginning; text after it is not found."""
 MOST_TOKENS = 4_000
 MOST_TOKEN_CHARACTERS = 40
 MOST_TERMS = 12
-"""Of a query; the rest of it is left out."""
+"""The most terms of a query; further ones are ignored."""
 SNIPPET_CHARACTERS = 160
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 _RUNS = re.compile(rf"[{_CJK}]+|(?:(?![{_CJK}])[^\W_])+")
@@ -27,8 +27,8 @@ Kind = Literal["title", "user", "agent"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """A message has to have all `tokens`, and, where there is one, a word that begins with `prefix`. `words` are what
-    is looked for as it is written, for snippets and titles."""
+    """A query: messages must have all `tokens` and, if there is a `prefix`, a word that begins with it. `words` are the
+    terms as typed, for snippets and titles."""
 
     tokens: tuple[str, ...]
     prefix: str | None
@@ -41,7 +41,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """A message, or a title: that has neither number nor message."""
+    """A found message, or a title, which has neither number nor message."""
 
     session_id: str
     title: str
@@ -53,12 +53,12 @@ class Found:
 
 
 def normalized(text: str) -> str:
-    """As texts are compared: without regard to case and width."""
+    """The form in which texts are compared: without regard to case and width."""
     return unicodedata.normalize("NFKC", text).casefold()
 
 
 def tokens_of(text: str) -> list[str]:
-    """What a message is found by, each once."""
+    """The tokens by which a message is found, each once."""
     found: dict[str, None] = {}
     for run in _RUNS.findall(normalized(text[:MOST_CHARACTERS])):
         if _IS_CJK.match(run):
@@ -72,7 +72,8 @@ def tokens_of(text: str) -> list[str]:
 
 
 def query_of(text: str) -> Query:
-    """Plain words: no character of it is an operator. The last word may be the beginning of one, as it is typed."""
+    """The query for plain words: no character is an operator. The last word may be the beginning of one, as it is being
+    typed."""
     plain = normalized(text)
     words = list(dict.fromkeys(_RUNS.findall(plain)))[:MOST_TERMS]
     ends_in_word = bool(plain) and bool(_RUNS.search(plain[-1]))
@@ -90,16 +91,16 @@ def query_of(text: str) -> Query:
 
 
 def score(text: str, query: Query) -> int:
-    """How much of the query stands in a text as it was written, most of all together."""
+    """The number of query words in a text, and more if they stand together."""
     plain = normalized(text[:MOST_CHARACTERS])
     together = len(query.words) > 1 and " ".join(query.words) in _SPACES.sub(" ", plain)
     return sum(word in plain for word in query.words) + (len(query.words) if together else 0)
 
 
 def snippet_of(text: str, words: Sequence[str]) -> str:
-    """The text around the first word of the query that stands in it, in one line."""
+    """The text around the first of the query's words that it contains, in one line."""
     line = _SPACES.sub(" ", text[:MOST_CHARACTERS]).strip()
-    # Places in one are those in the other but for rare characters: then the snippet begins a little off.
+    # Positions in the two texts are the same but for rare characters: then the snippet begins a little off.
     plain = line.casefold()
     places = [place for word in words if (place := plain.find(word)) >= 0]
     start = max(min(places, default=0) - SNIPPET_CHARACTERS // 3, 0)

@@ -1,4 +1,4 @@
-"""Find what was said."""
+"""The route that searches messages and titles."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _Q = "Words, all of which a message has; the last one may be the beginning of a 
 
 
 class FoundBody(AnswerBody):
-    """`kind` is `title`, or who wrote the message, `user` or `agent`; of a title `message_id` and `seq` are null. The
-    page shows a message at `/s/{session_id}#m-{message_id}`."""
+    """`kind` is `title`, or the author of the message, `user` or `agent`; for a title `message_id` and `seq` are null.
+    The page shows a message at `/s/{session_id}#m-{message_id}`."""
 
     session_id: str
     title: str
@@ -34,7 +34,7 @@ class FoundBody(AnswerBody):
 
 
 class FoundPageBody(AnswerBody):
-    """Best first. `is_complete` is false while older messages are being indexed: ask again to find more."""
+    """Best first. `is_complete` is false while older messages are being indexed: repeat the search to find more."""
 
     items: list[FoundBody]
     next_cursor: str | None
@@ -49,7 +49,7 @@ async def search(
     limit: Annotated[int, Query(ge=1, le=50)] = 20,
     cursor: Annotated[str | None, Query(max_length=20)] = None,
 ) -> FoundPageBody:
-    """Search the caller's messages, what agents answered them, and titles. Titles stand on the first page alone."""
+    """Search the caller's messages, the agents' answers to them, and titles. Only the first page has titles."""
     found = await search_messages(caller.user.id, q, limit=limit, before=_time_of(cursor))
     older = found.older_than
     return FoundPageBody(

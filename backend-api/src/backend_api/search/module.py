@@ -1,4 +1,4 @@
-"""Words of own messages and titles, as a module of the gateway."""
+"""Full-text search of messages and titles, as a module of the gateway."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from backend_api.search.mongo import DOCUMENTS, MongoMessageIndex
 
 
 class SearchSettings(BaseSettings):
-    """It has none."""
+    """The module has no settings."""
 
     model_config = SettingsConfigDict(frozen=True, extra="ignore", env_ignore_empty=True)
 
 
 @asynccontextmanager
 async def open_search(settings: SearchSettings, database: Database) -> AsyncGenerator[Parts]:
-    """Its port is `search_messages`; its task indexes what was said before anybody searched."""
+    """Open the search. Port: `search_messages`; its task indexes messages from before the first search."""
     del settings
     search = SearchMessages(index=MongoMessageIndex(database))
     yield Parts(ports={"search_messages": search}, tasks={"search": search.index_until_cancelled})

@@ -1,7 +1,7 @@
-"""The index of messages in MongoDB: a document a message, with its tokens; texts are read from the log.
+"""The index of messages in MongoDB: one document per message, with its tokens; texts are read from the log.
 
-A conversation is looked at again where its log has grown since it was indexed, which its `updated_at` shows. What is
-indexed goes with its session (`conversations/mongo/deletions.py`).
+A conversation is indexed again if its log has grown since, which its `updated_at` shows. Index entries are deleted with
+their session (`conversations/mongo/deletions.py`).
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ _CATCH_UP_S = 60.0
 _SESSIONS_AT_ONCE = 500
 _EVENTS_AT_ONCE = 200
 _FEW = 1_000
-"""A token that no more messages have is rare enough to be where the search begins."""
+"""The number of messages up to which a token counts as rare enough to begin the search with."""
 _LOOKED_AT = 20_000
-"""Messages with the rarest token of a query, the newest first, that are looked at for the others."""
+"""The most messages with the query's rarest token, newest first, that are searched for the other tokens."""
 _BEGINNINGS = 2_000
 _LAST = "\U0010ffff"
 
 
 class SearchMessageDocument(Stored):
-    """What a message is found by. Its id is that of the session and the number of the event."""
+    """The tokens of a message. Its id is the session's id and the number of the event."""
 
     id: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] -- `session:seq`
     user_id: str
@@ -58,7 +58,7 @@ class SearchMessageDocument(Stored):
 
 
 class SearchMarkDocument(Stored):
-    """How far a session is indexed."""
+    """The position up to which a session is indexed."""
 
     id: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] -- the session
     session_id: str
@@ -70,7 +70,7 @@ class SearchMarkDocument(Stored):
 
 
 class SearchUserDocument(Stored):
-    """Up to which change of their sessions a user's messages are indexed."""
+    """The time up to which changes of a user's sessions are indexed."""
 
     id: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] -- the user
     through: datetime
@@ -88,7 +88,7 @@ class MongoMessageIndex:
     def __init__(self, database: Database) -> None:
         # The driver: it reads the log by the page, and writes many at once.
         self._database = database
-        # What a crash takes of it is indexed again: writes are lost in the order in which they came, marks first.
+        # Entries lost in a crash are indexed again: writes are lost in the order in which they came, marks first.
         quick, at_once = WriteConcern(w=1, j=False), ReadConcern("local")
         index = database.with_options(write_concern=quick, read_concern=at_once)
         self._messages, self._marks, self._users = (
@@ -126,12 +126,12 @@ class MongoMessageIndex:
                 left = max(left, 1)
             if through is not None:
                 await self._users.update_one({"_id": user_id}, {"$max": {"through": through}}, upsert=True)
-            # Where as many were changed within the overlap, going on would find the same again.
+            # If as many were changed within the overlap, another round would find the same again.
             is_last = len(sessions) < _SESSIONS_AT_ONCE or (known is not None and through == known["through"])
             return left > 0 and is_last
 
     async def _index(self, user_id: UserId, session: Document, mark: int, most: int) -> tuple[int, bool]:
-        """What is left of `most` then, and whether all of the session is indexed."""
+        """Index a session; returns what is left of `most`, and whether all of the session is indexed."""
         session_id, last = session["_id"], session["last_seq"]
         while mark < last:
             found = await self._spoken(session_id, {"$gt": mark, "$lte": last})
@@ -154,7 +154,7 @@ class MongoMessageIndex:
             if most <= 0 and mark < last:
                 break
         if await self._database["sessions"].find_one({"_id": session_id, "user_id": user_id}, {"_id": 1}) is None:
-            # It was deleted meanwhile, perhaps before this was written.
+            # The session was deleted meanwhile, perhaps before this write.
             await self._messages.delete_many({"session_id": session_id})
             await self._marks.delete_many({"session_id": session_id})
         return most, mark >= last
@@ -164,7 +164,7 @@ class MongoMessageIndex:
         return await self._database["events"].find(wanted).sort("seq", 1).limit(_EVENTS_AT_ONCE).to_list()
 
     async def _insert(self, documents: list[Document]) -> None:
-        """Another process may have been first with some."""
+        """Insert the documents; another process may have been first with some."""
         try:
             await self._messages.insert_many(documents, ordered=False)
         except BulkWriteError as error:
@@ -173,7 +173,7 @@ class MongoMessageIndex:
                 raise
 
     async def messages(self, user_id: UserId, query: Query, *, limit: int, before: datetime | None) -> FoundPage:
-        """Begins with the rarest token, and looks through the messages that have it, the newest first."""
+        """Begin with the rarest token, and look through the messages that have it, newest first."""
         async with store_errors():
             places = await self._places(user_id, query, limit + 1, before)
             older_than = places[limit - 1]["at"] if len(places) > limit else None
@@ -203,7 +203,7 @@ class MongoMessageIndex:
     ) -> list[Document]:
         wanted: Document = {"user_id": user_id, "tokens": lead} | _older(before)
         pipeline: list[Document] = [{"$match": wanted}, {"$sort": {"at": -1}}, {"$limit": _LOOKED_AT}]
-        # As an expression, so that no other token takes the lead.
+        # An expression, so that the index is used for no other token.
         if others:
             pipeline.append({"$match": {"$expr": {"$setIsSubset": [list(others), "$tokens"]}}})
         if prefix is not None:
@@ -214,7 +214,7 @@ class MongoMessageIndex:
         return await (await self._messages.aggregate(pipeline)).to_list()
 
     async def _beginning(self, user_id: UserId, prefix: str, limit: int, before: datetime | None) -> list[Document]:
-        """With any word that begins so: of the first ones by the alphabet the newest."""
+        """Messages with a word that begins with the prefix: the newest of the alphabetically first ones."""
         wanted: Document = {
             "user_id": user_id,
             "tokens": {"$elemMatch": {"$gte": prefix, "$lt": prefix + _LAST}},
@@ -229,7 +229,7 @@ class MongoMessageIndex:
         return await (await self._messages.aggregate(pipeline)).to_list()
 
     async def _read(self, user_id: UserId, places: Sequence[Document], query: Query) -> list[tuple[int, Found]]:
-        """Their texts from the log. Those of a session that is gone, or on no path shown, are left out."""
+        """Read the texts from the log. Those of a deleted session, or on no visible path, are left out."""
         ids = list({place["session_id"] for place in places})
         owned = {"_id": {"$in": ids}, "user_id": user_id}
         titles = {one["_id"]: one["title"] async for one in self._database["sessions"].find(owned, {"title": 1})}

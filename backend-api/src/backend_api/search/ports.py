@@ -1,4 +1,4 @@
-"""What search stands on."""
+"""Ports that search needs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from backend_api.search.domain import Found, Query
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundPage:
-    """Messages, best first, and the time before which the next ones are."""
+    """Messages, best first, and the time before which the next page begins."""
 
     items: Sequence[Found]
     older_than: datetime | None
@@ -23,7 +23,7 @@ class MessageIndex(Protocol):
     """The index of messages. All raise `StoreUnavailableError`."""
 
     async def catch_up(self, user_id: UserId, *, most: int) -> bool:
-        """Index what was said since the last look, at most about so many messages. Whether that was all."""
+        """Index messages stored since the last call, at most about `most`; returns whether that was all."""
         ...
 
     async def messages(self, user_id: UserId, query: Query, *, limit: int, before: datetime | None) -> FoundPage:

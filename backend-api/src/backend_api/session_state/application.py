@@ -23,19 +23,19 @@ MESSAGE_BYTES = 2_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class State:
-    """Everything up to `session.last_seq`."""
+    """The state as of event `session.last_seq`."""
 
     session: Session
     messages: list[Event]
-    """The last ones."""
+    """The last messages."""
     has_more: bool
-    """Whether older messages stand before them."""
+    """Whether there are older messages."""
     run: Run | None
     plan: PlanUpdated | None
     tasks: list[Task]
     todos: list[Todo]
     background: list[BackgroundCommand]
-    """Those that run."""
+    """The running commands."""
     ports: list[OpenedPort]
     resources: list[Resource]
     queue: Queue
@@ -44,34 +44,34 @@ class State:
 
 
 class CommandsOfSession(Protocol):
-    """What runs in the background."""
+    """The commands that run in the background."""
 
     async def of_session(self, session_id: SessionId, *, ended: int) -> list[BackgroundCommand]:
-        """The running ones first, then so many of those that ended last."""
+        """The running ones first, then the `ended` last ones that ended."""
         ...
 
 
 class PortsOfSession(Protocol):
-    """What is open to the user's browser."""
+    """The ports that are open to the user's browser."""
 
     async def of_session(self, session_id: SessionId) -> list[OpenedPort]:
-        """The one opened last comes last."""
+        """The open ports, the latest last."""
         ...
 
 
 class ResourcesOfSession(Protocol):
-    """What agent and person keep with it."""
+    """The resources that agent and person keep with the session."""
 
     async def of_session(self, session_id: SessionId) -> list[Resource]:
-        """In the order in which they were added."""
+        """The resources in the order in which they were added."""
         ...
 
 
 class QueueOfSession(Protocol):
-    """What waits for the end of the run at work."""
+    """The messages that wait for the end of the active run."""
 
     async def of_session(self, session_id: SessionId) -> Queue:
-        """The next one first."""
+        """The queue, the next message first."""
         ...
 
 
@@ -91,7 +91,7 @@ class _None:
 
 
 NONE = _None()
-"""Of a gateway without such things."""
+"""The empty source for a gateway without such a module."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ async def open_session_state(
     kept_resources: ResourcesOfSession = NONE,
     queued_messages: QueueOfSession = NO_QUEUE,
 ) -> AsyncGenerator[Parts]:
-    """Its port is `read_state`."""
+    """Open the module. Port: `read_state`."""
     read = ReadState(
         sessions,
         transcripts,

@@ -1,1 +1,1 @@
-"""What each user has set over what the deployment has."""
+"""Settings of each user, over those of the deployment."""

@@ -43,8 +43,8 @@ class ChangeSettingBody(RequestBody):
 
 
 class TrialBody(RequestBody):
-    """A field that is left out is as the caller has it saved. With another `base_url` than the saved one a saved key is
-    not used: give `key`."""
+    """A field that is left out is taken from the caller's settings. With another `base_url` than the saved one a saved
+    key is not used: give `key`."""
 
     provider: ProviderName = Field(description="openai: every compatible server, too.")
     key: str | None = Field(default=None, max_length=1000)
@@ -59,7 +59,7 @@ class TrialResultBody(AnswerBody):
 
 
 class ModelListingBody(RequestBody):
-    """As for a trial: what is left out is as the caller has it saved."""
+    """The fields of a trial: one that is left out is taken from the caller's settings."""
 
     provider: ProviderName = Field(description="openai: every compatible server, too.")
     key: str | None = Field(default=None, max_length=1000)
@@ -87,7 +87,7 @@ class SearchTrialResultBody(AnswerBody):
 async def list_settings(
     caller: CurrentCaller, read_settings: Annotated[ReadSettings, port("read_settings")]
 ) -> list[SettingBody]:
-    """List all settings as they hold for the caller."""
+    """List all settings with the values that apply to the caller."""
     return [SettingBody.model_validate(one) for one in await read_settings(caller.user.id)]
 
 
@@ -95,7 +95,8 @@ async def list_settings(
 async def try_key(
     body: TrialBody, caller: CurrentCaller, try_key: Annotated[TryKey, port("try_key")]
 ) -> TrialResultBody:
-    """Try a key with one small call to its provider. Nothing is kept, and only a key of the caller's own is tried."""
+    """Test a key with one small call to its provider. Nothing is stored, and only a key of the caller's own is
+    tested."""
     trial = Trial(provider=body.provider, key=body.key, base_url=body.base_url, model=body.model)
     return TrialResultBody.model_validate(await try_key(caller.user.id, trial))
 
@@ -104,7 +105,8 @@ async def try_key(
 async def list_provider_models(
     body: ModelListingBody, caller: CurrentCaller, try_key: Annotated[TryKey, port("try_key")]
 ) -> ListedModelsBody:
-    """List the models of a provider that a key opens. Nothing is kept, and only a key of the caller's own is used."""
+    """List the models of a provider that a key gives access to. Nothing is stored, and only a key of the caller's own
+    is used."""
     trial = Trial(provider=body.provider, key=body.key, base_url=body.base_url)
     return ListedModelsBody.model_validate(await try_key.list_models(caller.user.id, trial))
 
@@ -116,7 +118,7 @@ async def try_search_key(
     try_search_key: Annotated[TrySearchKey, port("try_search_key")],
     trials: Annotated[SearchKeyTrials, port("search_trials", no_trials)],
 ) -> SearchTrialResultBody:
-    """Try a key with one small search. Nothing is kept, and only a key of the caller's own is tried."""
+    """Test a key with one small search. Nothing is stored, and only a key of the caller's own is tested."""
     found = await try_search_key(caller.user.id, body.provider, body.key, trials)
     return SearchTrialResultBody.model_validate(found)
 
@@ -139,8 +141,8 @@ async def set_setting(
     change_setting: Annotated[ChangeSetting, port("change_setting")],
     read_settings: Annotated[ReadSettings, port("read_settings")],
 ) -> SettingBody:
-    """Set one; it acts from the next run on. null is as good as DELETE. Another `openai_base_url` than before, or none,
-    removes the caller's `openai_api_key`, which was given for the former one: set it again."""
+    """Set a setting; it applies from the next run on. null has the effect of DELETE. Another `openai_base_url` than
+    before, or none, removes the caller's `openai_api_key`, which was given for the former one: set it again."""
     setting = setting_named(category, key)
     own = await change_setting(caller.user.id, setting, body.value)
     return SettingBody.model_validate((await read_settings.shown(own, [setting]))[0])
@@ -154,7 +156,7 @@ async def take_setting_back(
     change_setting: Annotated[ChangeSetting, port("change_setting")],
     read_settings: Annotated[ReadSettings, port("read_settings")],
 ) -> SettingBody:
-    """Take one back; the answer is what holds now."""
+    """Unset a setting; the answer is the value that applies now."""
     setting = setting_named(category, key)
     own = await change_setting(caller.user.id, setting, None)
     return SettingBody.model_validate((await read_settings.shown(own, [setting]))[0])

@@ -1,4 +1,4 @@
-"""What users set over what the deployment has, as a module of the gateway."""
+"""Settings of users, over those of the deployment, as a module of the gateway."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from backend_api.settings.user_catalogues import UserCatalogues
 
 
 class UserSettingsSettings(BaseSettings):
-    """Of the environment."""
+    """Settings read from the environment."""
 
     model_config = SettingsConfigDict(frozen=True, extra="ignore", env_ignore_empty=True)
 
@@ -51,8 +51,8 @@ class UserSettingsSettings(BaseSettings):
 
 
 def sealing_secrets(settings: UserSettingsSettings, data_dir: Path, *, is_local: bool) -> tuple[str, ...]:
-    """`SECRETS_KEY`, the one that seals first, or in local mode one that is made once and kept. Empty where people
-    can't store keys. Raises `ValueError`."""
+    """The keys of `SECRETS_KEY`, of which the first one seals, or in local mode a key that is generated once and kept.
+    Empty if users can't store keys. Raises `ValueError`."""
     if settings.secrets_key is None:
         return (keep_secret(data_dir, "secrets_key"),) if is_local else ()
     secrets = [part.strip() for part in settings.secrets_key.get_secret_value().split(",") if part.strip()]
@@ -62,7 +62,7 @@ def sealing_secrets(settings: UserSettingsSettings, data_dir: Path, *, is_local:
 
 
 def deployment_values(llm_settings: LlmSettings, default_model: str, options: Options) -> Deployment:
-    """What holds where a user set nothing. Keys and addresses are not told: whoever may log in may ask."""
+    """The values that apply if a user sets nothing. Keys and addresses are left out: every user may read this."""
     values: dict[Setting, object] = {
         table.DEFAULT_MODEL: default_model,
         **{table.ROLE_MODELS[role]: name or None for role, name in llm_settings.roles.items()},
@@ -95,8 +95,8 @@ def plan_settings(
     llm_settings: LlmSettings,
     session_defaults: Options,
 ) -> Planned:
-    """Its ports are `secret_box`, which seals what users store, `base_urls`, where their keys may be sent, and
-    `deployment`. Raises `ValueError`."""
+    """Plan the module. Ports: `secret_box`, which seals secrets of users; `base_urls`, to which their keys may be sent;
+    and `deployment`. Raises `ValueError`."""
     sealing = sealing_secrets(settings, data_dir, is_local=is_local)
     return Planned(
         ports={
@@ -126,8 +126,8 @@ async def open_user_settings(
     search_keys: Set[Setting] = frozenset(),
     held_search_keys: Set[Setting] = frozenset(),
 ) -> AsyncGenerator[Parts]:
-    """Its ports are `open_settings`, `effective_settings`, which act in runs, `rules_of` a user, and the use cases of
-    its routes; its task seals secrets anew after a rotation."""
+    """Open the module. Ports: `open_settings`; `effective_settings`, which apply to runs; `rules_of` a user; and the
+    use cases of its routes. Its task seals secrets anew after a rotation."""
     store = MongoSettingsStore()
     held = deployment.held | {setting.name for setting in held_search_keys}
     deployment = replace(deployment, held=frozenset(held))

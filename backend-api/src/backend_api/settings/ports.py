@@ -1,4 +1,4 @@
-"""What settings of users stand on."""
+"""Ports that users' settings need."""
 
 from __future__ import annotations
 
@@ -17,18 +17,17 @@ class SettingsStore(Protocol):
     """The settings of each user, by their names. All raise `StoreUnavailableError`."""
 
     async def get(self, user_id: UserId) -> StoredSettings | None:
-        """None for a user who never set any."""
+        """The stored settings; None for a user who never set any."""
         ...
 
     async def change(self, user_id: UserId, name: str, value: Any, *, invalidates: str = "") -> StoredSettings:
-        """Set one to a value or a `Sealed` secret; None takes it back. Once it returns, every run that begins in a
-        session of this user is told by its lease that there are settings (`Lease.has_settings`). Where this changes
-        the value, the secret that `invalidates` names goes in the same write: nobody reads both as they never were
-        together."""
+        """Set one to a value or a `Sealed` secret; None unsets it. Once it returns, the lease of every run that begins
+        in a session of this user shows that there are settings (`Lease.has_settings`). If this changes the value, the
+        secret that `invalidates` names is removed in the same write: nobody reads a new value with the old secret."""
         ...
 
     async def notify_sessions(self, user_id: UserId, version: int, model: str | None) -> None:
-        """Which model the user's sessions begin with that chose none, as of this version; None: the deployment's."""
+        """Store the default model of the user's sessions as of this version; None: the deployment's."""
         ...
 
     def sealed_under_other_key(self, key_id: str) -> AsyncIterator[StoredSettings]:
@@ -36,31 +35,31 @@ class SettingsStore(Protocol):
         ...
 
     async def reseal(self, user_id: UserId, name: str, former: Sealed, fresh: Sealed) -> bool:
-        """Put one in the place of the other; False where that has changed meanwhile."""
+        """Replace one by the other; False if it has changed meanwhile."""
         ...
 
 
 class SecretBox(Protocol):
-    """Seals secrets, so that what is stored says nothing. `bound_to` names whose and which it is: sealed text that is
-    moved to another record does not open there."""
+    """Encrypts secrets at rest. `bound_to` names the user and the setting: sealed text that is moved to another record
+    can't be opened there."""
 
     @property
     def key_id(self) -> str | None:
-        """Of the key that seals; None where there is none."""
+        """The id of the key that seals; None if there is no key."""
         ...
 
     def seal(self, secret: str, *, bound_to: str) -> Sealed:
-        """Raises `SecretsOffError` where there is no key."""
+        """Encrypt a secret. Raises `SecretsOffError` if there is no key."""
         ...
 
     def open(self, sealed: Sealed, *, bound_to: str) -> str:
-        """Raises `SecretUnreadableError`."""
+        """Decrypt a secret. Raises `SecretUnreadableError`."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedModels:
-    """Names of models, newest first; `best` is the one to begin with, None where there is none."""
+    """Names of models, newest first; `best` is the recommended first choice, None if there is none."""
 
     names: Sequence[str]
     best: str | None = None
@@ -70,11 +69,11 @@ class UserCatalogues(Protocol):
     """The models of each user."""
 
     def of(self, own: OwnSettings) -> AbstractAsyncContextManager[ModelCatalogue]:
-        """The user's models for the length of a block; those of their own keys are asked with these."""
+        """The user's models for the length of a block; models of the user's own keys are called with these."""
         ...
 
     def trial(self, own: OwnSettings) -> AbstractAsyncContextManager[ModelCatalogue]:
-        """Models of settings that are tried out: nothing of them is kept."""
+        """The models under settings that are being tested; nothing of them is kept."""
         ...
 
     async def listed(self, own: OwnSettings, provider: ProviderName) -> ListedModels:
@@ -82,12 +81,12 @@ class UserCatalogues(Protocol):
         ...
 
     def deployment_roles(self, own: OwnSettings) -> Mapping[str, str]:
-        """By the names of their settings the deployment's models for single tasks, as far as they are asked for this
-        user where the user names none."""
+        """The deployment's models for single tasks by the names of their settings, as far as they are used for this
+        user if the user names none."""
         ...
 
     async def check(self, own: OwnSettings) -> None:
-        """Raises `InvalidError` where these settings can't be used together."""
+        """Raises `InvalidError` if these settings can't be used together."""
         ...
 
 
@@ -96,15 +95,15 @@ SearchOutcome = Literal["ok", "wrong_key", "limit", "unreachable"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchTrialResult:
-    """`detail` says what is wrong, without the key; empty where nothing is."""
+    """`detail` describes the error, without the key; empty if there is none."""
 
     outcome: SearchOutcome
     detail: str = ""
 
 
 class SearchKeyTrials(Protocol):
-    """Search of the web by keys that are tried out."""
+    """Tests of search providers' keys."""
 
     async def __call__(self, provider: KeyedSearch, key: str) -> SearchTrialResult:
-        """With one small search, within seconds; nothing is kept."""
+        """Test with one small search, within seconds; nothing is stored."""
         ...

@@ -1,4 +1,4 @@
-"""Secrets at rest: AES-256-GCM under keys made of `SECRETS_KEY`."""
+"""Secrets at rest: AES-256-GCM under keys derived from `SECRETS_KEY`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ID_BYTES = 8
 
 
 class AesSecretBox:
-    """`SecretBox`: the first of the secrets seals, each opens what it sealed. None: nothing is sealed or opened."""
+    """`SecretBox`: the first secret seals, each opens what it sealed. Without secrets, nothing is sealed or opened."""
 
     def __init__(self, secrets: Sequence[str]) -> None:
         self._keys = {

@@ -25,7 +25,7 @@ from backend_api.settings.domain.values import refused
 from backend_api.settings.ports import ListedModels
 
 MOST_KEPT = 100
-"""So many users' connections are kept open; those that were asked for longest ago are closed, once nobody asks them."""
+"""The number of users whose connections are kept open; the least recently used are closed once they are idle."""
 _OF_MODELS = tuple(setting for setting in table.SETTINGS if setting.category == "models")
 
 
@@ -38,12 +38,12 @@ class _Entry:
 
 
 class UserCatalogues:
-    """The port of this name (`settings/ports.py`), beside the deployment's catalogue; an async context manager
-    that closes what is kept.
+    """The port of this name (`settings/ports.py`), beside the deployment's catalogue; an async context manager that
+    closes the kept connections.
 
-    What is kept of a user is believed only as long as the user's settings say the same, so a change acts at the next
-    run, and what goes on with the former keys is closed at its end. A user's address that is not allowed any more is
-    not asked. With `needs_prices` no model may be on offer whose price is not known.
+    A user's entry is used only while the user's settings are the same, so a change applies at the next run; connections
+    with the former keys are closed when the last run that uses them ends. An address of a user that is not allowed any
+    more is not called. With `needs_prices` no model may be on offer whose price is not known.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class UserCatalogues:
         """See the port."""
         settings = self._settings_of(own)
         if settings is None or provider not in settings.own:
-            # The deployment's key is not for listing.
+            # The deployment's key is not used for listings.
             raise ModelAuthError("There is no key of yours for this provider.")
         key = PROVIDERS[provider].key(settings)
         address = settings.openai_base_url if provider == "openai" else settings.anthropic_base_url
@@ -145,11 +145,11 @@ class UserCatalogues:
             )
 
     async def _build(self, settings: LlmSettings, retry: RetryPolicy) -> Catalogue:
-        # An adapter is imported, and the certificates are read, when they are needed first.
+        # The adapter is imported, and the certificates are read, at the first use.
         return await asyncio.to_thread(Catalogue, settings, retry, shared=self._shared)
 
     def _keep(self, user_id: UserId, fresh: _Entry) -> _Entry:
-        """In the place of what was kept; or that, where somebody else has made the same meanwhile."""
+        """Replace the kept entry by this one, unless another task has just made an equal one; returns the kept one."""
         kept = self._kept.get(user_id)
         if kept is not None and kept.settings == fresh.settings:
             self._retired.append(fresh)
@@ -166,7 +166,7 @@ class UserCatalogues:
             await kept.catalogue.__aexit__()
 
     def _settings_of(self, own: OwnSettings) -> LlmSettings | None:
-        """None for a user who has set nothing of models."""
+        """The model settings of a user; None if the user has set none."""
         if not any(own.has(setting) for setting in _OF_MODELS):
             return None
         settings = replace(self._settings, default=own.value(table.DEFAULT_MODEL) or "")
@@ -181,7 +181,8 @@ class UserCatalogues:
         return replace(settings, roles=self._roles(own, settings))
 
     def _may_ask(self, own: OwnSettings, of_user: ProviderSettings, address: str) -> bool:
-        """Not without a key that is set and can't be read, nor at an address that is not allowed any more."""
+        """Whether the key may be used: not if it is set but can't be decrypted, nor at an address not allowed any
+        more."""
         if of_user.key.name in own.unreadable:
             return False
         try:
@@ -214,7 +215,7 @@ class UserCatalogues:
 
 
 def _address(own: OwnSettings, of_user: ProviderSettings) -> str:
-    """Empty where the deployment's is asked."""
+    """The user's address; empty if the deployment's is used."""
     return (own.value(of_user.base_url) or "") if of_user.base_url is not None else ""
 
 
@@ -223,5 +224,6 @@ def _is_offered(name: str, settings: LlmSettings) -> bool:
 
 
 def _is_shared(name: str, settings: LlmSettings) -> bool:
-    """The deployment's are for those who are on its keys, or have the same model on offer."""
+    """Whether a model of the deployment is available: to users of its keys, or if the user's own keys offer the same
+    model."""
     return not settings.own or _is_offered(name, settings)

@@ -1,1 +1,1 @@
-"""Conversations that others may read: links, and files to take along."""
+"""Shared conversations: links for others to read, and files to download."""

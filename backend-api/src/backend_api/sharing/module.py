@@ -49,7 +49,7 @@ async def open_sharing(
     limits: Limits,
     clock: Callable[[], float],
 ) -> AsyncGenerator[Parts]:
-    """Its ports are `shares`, the use cases that make and open one and read what it shows, and `export_session`."""
+    """Open sharing. Ports: `shares`, the use cases that make, open and read links, and `export_session`."""
     log, stored = MongoEventLog(database), MongoShares()
     passwords, owner_mask = Argon2Passwords(), OwnerMask(mask, open_settings)
     make = MakeShare(

@@ -1,4 +1,4 @@
-"""What sharing stands on."""
+"""Ports that sharing needs."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from backend_api.sharing.domain.entity import Share, ShareId
 
 
 class Shares(Protocol):
-    """Links and the archives of files that go along. All raise `StoreUnavailableError`."""
+    """Links and the archives of their files. All raise `StoreUnavailableError`."""
 
     async def add(self, share: Share, archive: bytes = b"") -> None:
         """Store a link with its archive."""
         ...
 
     async def get(self, share_id: ShareId) -> Share:
-        """Raises `ShareNotFoundError`."""
+        """The link. Raises `ShareNotFoundError`."""
         ...
 
     async def of_user(self, user_id: UserId, session_id: SessionId | None = None) -> Sequence[Share]:
-        """All of a user, or those of one session of theirs, the newest first."""
+        """The links of a user, or of one of the user's sessions, newest first."""
         ...
 
     async def revoke(self, share_id: ShareId, user_id: UserId) -> None:
-        """Remove a link with its archive. Raises `ShareNotFoundError`, for a foreign one as well."""
+        """Remove a link with its archive. Raises `ShareNotFoundError`, for another user's link as well."""
         ...
 
     async def is_there(self, share_id: ShareId) -> bool:
-        """Whether it was not revoked."""
+        """Whether it exists and was not revoked."""
         ...
 
     def archive(self, share_id: ShareId) -> AsyncIterator[bytes]:
@@ -41,5 +41,5 @@ class WorkspaceArchive(Protocol):
     """The whole workspace of a session as a zip archive."""
 
     def pieces(self, session_id: SessionId, user_id: UserId) -> AsyncIterator[bytes]:
-        """Raises what `OwnSandbox` and `Workspace.download` raise."""
+        """The archive, piece by piece. Raises what `OwnSandbox` and `Workspace.download` raise."""
         ...

@@ -1,1 +1,1 @@
-"""Instructions for kinds of work, which agents read when there is such work."""
+"""Skills: instructions for kinds of work, which agents read when such work comes up."""

@@ -1,4 +1,4 @@
-"""It is told which skills there are, and which it has read where the conversation goes on from a summary."""
+"""The capability that lists the skills, and after a compaction the skills that were read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from backend_api.skills.application.skill_offers import SkillOffer
 
 NAME = "skills"
 MAX_CHARACTERS = 3_000
-"""Of the list. What is beyond it is told by `list_skills`."""
+"""The longest list in the prompt. `list_skills` shows the rest."""
 _TEXT = f"""\
 Skills
 - A skill says how work of one kind is done, with programs for it. When the task is of such a kind, read the skill \
@@ -48,7 +48,7 @@ def _notes_after_compaction(setup: Setup, conversation: Conversation) -> Sequenc
 def skills_capability(
     load: Callable[[UserId], Awaitable[Sequence[SkillOffer]]], shared: Sequence[SkillOffer]
 ) -> Capability:
-    """`load` tells which there are for a user now; `shared` are there for one who has none of their own."""
+    """The capability. `load` returns the user's current skills; `shared` are the skills of a user without own ones."""
 
     def sections(setup: Setup) -> Sequence[str]:
         return _render(cast("Sequence[SkillOffer]", setup.loaded.get(NAME, shared)), setup)

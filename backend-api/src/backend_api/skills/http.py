@@ -1,4 +1,4 @@
-"""Skills of the caller: those of everybody, and the caller's own."""
+"""Routes of the caller's skills: those of everybody, and the caller's own."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class SkillBody(AnswerBody):
     name: str
     description: str
     origin: Literal["bundled", "deployment", "user"]
-    """Whose it is; only one's own can be deleted."""
+    """The owner; only one's own skills can be deleted."""
     digest: str
     size: int
     files: int
@@ -66,12 +66,12 @@ class SkillBody(AnswerBody):
     """The address it was installed from."""
     created_at: Time | None
     replaces: Literal["bundled", "deployment"] | None
-    """Whose skill of the same name it takes the place of, until it is deleted."""
+    """The origin of the skill of the same name that it replaces, until it is deleted."""
 
 
 class WholeSkillBody(SkillBody):
     instructions: str
-    """What its SKILL.md says below the front matter."""
+    """The text of its SKILL.md below the front matter."""
     paths: list[str]
 
 
@@ -85,7 +85,7 @@ async def list_skills(caller: CurrentCaller, own_skills: Annotated[OwnSkills, po
 async def get_skill(
     name: Name, caller: CurrentCaller, own_skills: Annotated[OwnSkills, port("own_skills")]
 ) -> WholeSkillBody:
-    """Return one with its instructions and the paths of its files."""
+    """Return one skill with its instructions and the paths of its files."""
     entry, skill = await own_skills.with_entry(caller.user.id, name)
     values = SkillBody.model_validate(entry).model_dump()
     return WholeSkillBody(**values, instructions=skill.instructions, paths=list(skill.paths))
@@ -100,11 +100,11 @@ async def add_skill(
     install_skill: Annotated[InstallSkill, port("install_skill")],
     add_skill: Annotated[AddSkill, port("add_skill")],
 ) -> SkillBody:
-    """Keep a skill from a zip archive or a single SKILL.md, in the place of the caller's own of its name: the form has
-    the file, or JSON the `url` it is fetched from.
+    """Add a skill from a zip archive or a single SKILL.md, replacing the caller's own of its name: the form has the
+    file, or JSON the `url` it is fetched from.
 
-    What is no skill is refused whole with the reason, and so is an archive with links, absolute names or names that
-    lead out of it, names that are there twice, or more than 100 files or 8 MiB.
+    Anything that is no skill is refused as a whole with the reason, and so is an archive with links, absolute names or
+    names that lead out of it, duplicate names, or more than 100 files or 8 MiB.
     """
     user_id = caller.user.id
     async with upload_files.admitted(user_id, address_of(request)):
@@ -141,5 +141,5 @@ async def _uploaded(request: Request) -> tuple[str, bytes]:
 async def delete_skill(
     name: Name, caller: CurrentCaller, delete_skill: Annotated[DeleteSkill, port("delete_skill")]
 ) -> None:
-    """Delete one of the caller's own. Where the server has one of the same name, that counts again."""
+    """Delete one of the caller's own skills. If the server has one of the same name, that applies again."""
     await delete_skill(caller.user.id, name)

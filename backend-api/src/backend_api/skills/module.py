@@ -1,4 +1,4 @@
-"""Instructions for kinds of work, as a module of the gateway."""
+"""Skills, the instructions for kinds of work, as a module of the gateway."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from backend_api.skills.tools.skills import NO_READING, SkillReading, skill_tool
 
 
 class SkillSettings(BaseSettings):
-    """Of the environment."""
+    """Settings read from the environment."""
 
     model_config = SettingsConfigDict(frozen=True, extra="ignore", env_ignore_empty=True)
 
@@ -43,7 +43,7 @@ class SkillSettings(BaseSettings):
 
 
 def plan_skills(settings: SkillSettings) -> Planned:
-    """The skills that everybody has, `skill_library`. Raises `SkillFolderError`."""
+    """Plan the module. Port: `skill_library`, the skills that everybody has. Raises `SkillFolderError`."""
     return Planned(ports={"skill_library": read_library(settings.skills_dir)})
 
 
@@ -56,7 +56,8 @@ async def open_skills(
     endpoints: Endpoints,
     skill_downloads: SkillDownloads | None = None,
 ) -> AsyncGenerator[Parts]:
-    """Its ports are the use cases of its routes, and `place_skills`, which puts those that were read into sandboxes."""
+    """Open the skills. Ports: the use cases of its routes, and `place_skills`, which uploads skills that were read to
+    sandboxes."""
     own = OwnSkills(MongoSkillStore(database), skill_library)
     install = skill_installer(own, skill_downloads or FetchedSkills(fetcher))
     place, offers = PlaceSkills(own, ZipArchives(), ToolApiSkillFolders(endpoints)), SkillOffers(own)
@@ -74,12 +75,12 @@ async def open_skills(
 
 
 def skill_installer(own: OwnSkills, downloads: SkillDownloads) -> InstallSkill:
-    """For users and their agents alike."""
+    """The installer for users and their agents alike."""
     return InstallSkill(AddSkill(own.store, ZipArchives()), own, downloads)
 
 
 def _reading(own: OwnSkills, place: PlaceSkills) -> SkillReading:
-    """What the tools need, of the skills of whoever calls."""
+    """The callbacks of the tools, for the skills of the calling user."""
 
     async def entries(user_id: str) -> Sequence[SkillEntry]:
         return await own.entries(UserId(user_id))

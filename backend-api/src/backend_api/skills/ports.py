@@ -1,4 +1,4 @@
-"""What skills stand on."""
+"""Ports that skills need."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from backend_api.skills.domain.entity import Skill, SkillEntry
 
 
 class SkillStore(Protocol):
-    """The skills of each user's own. All raise `StoreUnavailableError`."""
+    """Users' own skills. All raise `StoreUnavailableError`."""
 
     async def entries(self, user_id: UserId) -> Sequence[SkillEntry]:
-        """By their names."""
+        """The entries by their names."""
         ...
 
     async def get(self, user_id: UserId, name: str) -> Skill | None:
-        """None where the user has none of this name. Raises `SkillUnreadableError`."""
+        """The skill; None if the user has none of this name. Raises `SkillUnreadableError`."""
         ...
 
     async def put(
         self, user_id: UserId, skill: Skill, *, source: str | None, most: int, only_same_source: bool = False
     ) -> SkillEntry:
-        """In the place of the one of its name, `only_same_source` only where that is from this very `source`. However
-        many come at once: raises `SkillLimitError` where the user would have more than `most`, and
+        """Store a skill, replacing the one of its name; with `only_same_source` only if that is from this very
+        `source`. Raises `SkillLimitError` if the user would have more than `most`, also for many calls at once, and
         `SkillTakenError`."""
         ...
 
     async def delete(self, user_id: UserId, name: str) -> bool:
-        """Whether there was one."""
+        """Delete a skill; returns whether there was one."""
         ...
 
 
@@ -39,40 +39,40 @@ class SkillLibrary(Protocol):
     """The skills that every user has: those of the product and of the deployment."""
 
     def entries(self) -> Sequence[SkillEntry]:
-        """By their names."""
+        """The entries by their names."""
         ...
 
     def get(self, name: str) -> Skill | None:
-        """None where there is none of this name."""
+        """The skill; None if there is none of this name."""
         ...
 
 
 class SkillArchives(Protocol):
-    """Skills as people pass them on."""
+    """Skills in the form in which people exchange them."""
 
     def read(self, file_name: str, content: bytes) -> Skill:
-        """Of a zip archive or of a single `SKILL.md`. Raises `SkillRefusedError`."""
+        """The skill in a zip archive or a single `SKILL.md`. Raises `SkillRefusedError`."""
         ...
 
     def packed(self, skill: Skill) -> bytes:
-        """As a zip archive, of the skill's own files and nothing else."""
+        """The skill as a zip archive, with its own files and nothing else."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkillDownload:
-    """What is at an address: nothing of it is checked yet."""
+    """The download from an address, not checked yet."""
 
     file_name: str
     content: bytes = field(repr=False)
 
 
 class SkillDownloads(Protocol):
-    """What people have put at public addresses."""
+    """Downloads of skills from public addresses."""
 
     async def get(self, user_id: UserId, url: str) -> SkillDownload:
-        """For this user. At most as much as a skill's archive may have. Raises `InvalidError` for an address that is
-        not asked or has nothing, `TooLargeError`, and `UpstreamError` where nothing whole came in time."""
+        """Download for this user, at most as much as a skill's archive may have. Raises `InvalidError` for an address
+        that is not allowed or has no file, `TooLargeError`, and `UpstreamError` if no complete answer came in time."""
         ...
 
 
@@ -80,6 +80,6 @@ class SkillFolders(Protocol):
     """The folders of skills in sandboxes."""
 
     async def put(self, sandbox: Sandbox, name: str, archive: bytes) -> None:
-        """In the place of what stood there. Raises `SandboxUnavailableError`, `SandboxLostError`, and what else the
-        sandbox refuses as a `DomainError`."""
+        """Upload a folder, replacing the former one. Raises `SandboxUnavailableError`, `SandboxLostError`, and any
+        other refusal of the sandbox as a `DomainError`."""
         ...

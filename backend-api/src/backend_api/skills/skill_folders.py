@@ -1,4 +1,4 @@
-"""`SkillFolders` over the endpoint: one PUT a skill."""
+"""`SkillFolders` over the endpoint: one PUT per skill."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ATTEMPTS = 2
 
 
 class ToolApiSkillFolders:
-    """Of sandboxes. Of what is answered only the status counts."""
+    """Uploads to sandboxes. Only the status of the answer is used."""
 
     def __init__(self, endpoints: Endpoints, bounds: Bounds = PUT) -> None:
         self._endpoints = endpoints

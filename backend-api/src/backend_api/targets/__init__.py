@@ -1,1 +1,1 @@
-"""Computers that users chose beside the usual sandbox: remote hosts over SSH, other images and sizes."""
+"""Computers that users chose instead of the usual sandbox: remote hosts over SSH, other images and sizes."""

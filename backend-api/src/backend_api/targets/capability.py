@@ -1,4 +1,4 @@
-"""It works on a remote host where the session has one: by shells, files and ports alone, and asks first."""
+"""The capability for sessions on a remote host: shells, files and ports only, with a question before each change."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TOOLS = frozenset(
         *("file_move", "file_delete"),
     }
 )
-"""Those that run in a sandbox and on a remote host."""
+"""Tools that run in a sandbox and on a remote host."""
 PORT_TOOLS = frozenset({"expose_port", "close_port"})
 
 _TEXT = """\
@@ -38,7 +38,7 @@ _MISSING = "{name} does not work on the remote host of this conversation, which 
 
 @dataclass(frozen=True, slots=True)
 class RemoteHost(ExecutionTarget):
-    """What is loaded for a session on a remote host."""
+    """The data loaded for a session on a remote host."""
 
 
 def _tools(setup: Setup, tools: Sequence[ToolSpec]) -> Sequence[ToolSpec]:
@@ -62,7 +62,7 @@ def _defaults(loaded: object) -> Options:
 
 
 def target_capability(target_of: Callable[[SessionId], Awaitable[Target | None]]) -> Capability:
-    """`target_of` a session; one that is gone is not there, and what is called on it then fails."""
+    """The capability. `target_of` returns a session's host; a deleted one is None, and calls on it fail."""
 
     async def load(user_id: UserId, session_id: SessionId) -> object:
         del user_id

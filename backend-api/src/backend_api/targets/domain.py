@@ -16,12 +16,12 @@ from backend_api.settings.domain.entity import Sealed
 
 TargetId = NewType("TargetId", str)
 SshAccess = Literal["off", "public", "any"]
-"""Which remote hosts there may be: none, those at public addresses, or those at any."""
+"""The allowed remote hosts: none, those at public addresses, or those at any address."""
 SignInBy = Literal["key", "agent"]
 KeyState = Literal["pinned", "unknown", "changed"]
 
 HOST_PREFIX = "host_"
-"""Of the ids of remote hosts, so that one that was deleted is still known as one."""
+"""The prefix of remote hosts' ids, by which a deleted one is still recognised as one."""
 SANDBOX_PREFIX = "sandbox_"
 MAX_TARGETS = 50
 MAX_NAME_CHARACTERS = 60
@@ -30,14 +30,14 @@ DEFAULT_PORT = 22
 
 @dataclass(frozen=True, slots=True)
 class HostKey:
-    """By which a host proves who it is; `data` is in base64, as in a file of known hosts."""
+    """The public key by which a host proves its identity; `data` is in base64, as in a file of known hosts."""
 
     algorithm: str
     data: str
 
     @property
     def fingerprint(self) -> str:
-        """As `ssh-keygen -l` shows it."""
+        """The fingerprint in the form of `ssh-keygen -l`."""
         try:
             raw = base64.b64decode(self.data, validate=True)
         except binascii.Error:
@@ -47,8 +47,9 @@ class HostKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SshHost:
-    """How a host is signed in to. `host_key` is the one that the user confirmed, `seen_key` the one that it showed
-    last; `public_key` is what the host has to know, None where an agent signs. An empty `folder` is the home folder."""
+    """The address and log-in of a host. `host_key` is the key that the user confirmed, `seen_key` the one that the host
+    showed last; `public_key` is the user's key that the host must accept, None if an agent signs. An empty `folder` is
+    the home folder."""
 
     host: str
     port: int = DEFAULT_PORT
@@ -62,7 +63,7 @@ class SshHost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """A remote host by its name. `version` grows with each change; `sealed` is the private key of a host."""
+    """A named remote host. `version` grows with each change; `sealed` is the encrypted private key."""
 
     id: TargetId
     user_id: UserId
@@ -75,13 +76,13 @@ class Target:
 
     @property
     def bound_to(self) -> str:
-        """What its sealed key holds for alone."""
+        """The context that its private key is sealed to."""
         return f"{self.user_id}\ntarget\n{self.id}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxTarget:
-    """A sandbox that is made of another image or of another size, by its name. `version` grows with each change."""
+    """A named choice of image or size for sandboxes. `version` grows with each change."""
 
     id: TargetId
     user_id: UserId
@@ -94,7 +95,7 @@ class SandboxTarget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyPair:
-    """Both halves of a key, as OpenSSH writes them."""
+    """Both halves of a key, in OpenSSH's format."""
 
     private: str
     public: str
@@ -102,7 +103,7 @@ class KeyPair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialStep:
-    """One of the things that were tried, in their order; `detail` says what was found, or what failed and why."""
+    """One of the tested steps, in their order; `detail` gives the result, or what failed and why."""
 
     name: Literal["address", "connection", "host_key", "sign_in", "shell", "folder", "files", "image", "size"]
     ok: bool
@@ -111,7 +112,7 @@ class TrialStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """What a test of a computer came to. `code` is of the error that ended it."""
+    """The result of testing a computer. `code` is that of the error that ended the test."""
 
     steps: Sequence[TrialStep] = field(default=())
     code: str | None = None
@@ -123,5 +124,5 @@ class Trial:
 
     @property
     def ok(self) -> bool:
-        """Whether all went well."""
+        """Whether all steps succeeded."""
         return self.code is None

@@ -1,4 +1,4 @@
-"""What can go wrong with targets."""
+"""Errors of targets."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ class TargetNotFoundError(NotFoundError):
 
 
 class TargetQuotaError(LimitError):
-    """The user has as many targets as one may have."""
+    """The user has reached the limit of targets."""
 
     code = "target_quota"
 
     @classmethod
     def of(cls, at_most: int) -> TargetQuotaError:
-        """For a user who has `at_most`."""
+        """The error for a user who has `at_most`."""
         return cls(f"You have {at_most} computers, which is the maximum. Delete some first.", retry_after_s=60)
 
 
 class TargetChangedError(ConflictError):
-    """Somebody else changed it meanwhile; nothing was stored."""
+    """The target was changed by another request meanwhile; nothing was stored."""
 
     code = "target_changed"
 
@@ -43,33 +43,33 @@ class HostAddressRefusedError(RemoteHostError):
 
 
 class HostUnreachableError(RemoteHostError):
-    """It does not answer, or not as an SSH server does."""
+    """The host does not answer, or not as an SSH server."""
 
     code = "remote_host_unreachable"
 
 
 class HostKeyUnconfirmedError(ConflictError, RemoteHostError):
-    """Nobody confirmed the key of the host yet; `seen` is the one that it showed."""
+    """The key of the host is not confirmed yet; `seen` is the one that it showed."""
 
     seen: HostKey | None = None
     code = "remote_host_key_unconfirmed"
 
 
 class HostKeyChangedError(ConflictError, RemoteHostError):
-    """The host shows another key than the one that was confirmed: it may be another machine. `seen` is that key."""
+    """The host shows another key than the confirmed one: it may be another machine. `seen` is that key."""
 
     seen: HostKey | None = None
     code = "remote_host_key_changed"
 
 
 class SignInRefusedError(ConflictError, RemoteHostError):
-    """The host does not let the user in with this key."""
+    """The host refuses the log-in with this key."""
 
     code = "remote_host_sign_in_refused"
 
 
 class HostUnusableError(ConflictError, RemoteHostError):
-    """It lets the user in, and lacks something that is needed there."""
+    """The host accepts the log-in, but lacks something that is needed."""
 
     code = "remote_host_unusable"
 

@@ -1,4 +1,4 @@
-"""Computers that conversations can work on."""
+"""Routes of the computers that conversations can work on."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class CreateTargetBody(RequestBody):
         )
 
     def sandbox(self) -> SandboxConfiguration:
-        """What it is made of. Raises `InvalidError`."""
+        """The image and size. Raises `InvalidError`."""
         other = next(iter(sorted(self.model_fields_set - {"name", "kind", "image", "size"})), None)
         if other is not None:
             raise InvalidError("This is of a remote host; a sandbox has an image and a size.", field=f"body.{other}")
@@ -95,7 +95,7 @@ class ChangeTargetBody(RequestBody):
         return {name: value for name, value in given.items() if value is not None or name in ("image", "size")}
 
     def key(self) -> Key | None:
-        """What the key is to be; None: as it is. Raises `InvalidError`."""
+        """The change of the key; None: none. Raises `InvalidError`."""
         if self.private_key is not None:
             if self.makes_key:
                 raise InvalidError("Either give a key or have one made.", field="body.makes_key")
@@ -179,7 +179,7 @@ class SizeChoiceBody(AnswerBody):
 
 
 class SandboxChoicesBody(AnswerBody):
-    """Empty lists: there is the default only."""
+    """Image and size choices; with empty lists there is only the default."""
 
     default_size: SandboxSizeBody
     images: list[ImageChoiceBody]
@@ -242,15 +242,15 @@ async def list_targets(caller: CurrentCaller, change: Change) -> TargetListBody:
 
 @router.get("/choices", responses={503: {}})
 async def read_sandbox_choices(caller: CurrentCaller, change: Change) -> SandboxChoicesBody:
-    """The images and sizes of sandboxes that this server allows beside the default."""
+    """Return the images and sizes of sandboxes that this server allows beside the default."""
     del caller
     return SandboxChoicesBody.model_validate(await change.configurations.choices())
 
 
 @router.post("", status_code=201, responses={403: {}})
 async def create_target(body: CreateTargetBody, caller: CurrentCaller, change: Change) -> AnyTargetBody:
-    """Add a sandbox of another image or size, or a remote host. A host is used once it was tested, and the fingerprint
-    of its key confirmed."""
+    """Add a sandbox of another image or size, or a remote host. A host can be used once it was tested, and the
+    fingerprint of its key confirmed."""
     if body.kind == "sandbox":
         return _body(await change.add_sandbox(caller.user.id, body.name, body.sandbox()))
     host = body.ssh_host()
@@ -260,20 +260,21 @@ async def create_target(body: CreateTargetBody, caller: CurrentCaller, change: C
 
 @router.patch("/{target_id}", responses={403: {}, 409: {}})
 async def update_target(target_id: str, body: ChangeTargetBody, caller: CurrentCaller, change: Change) -> AnyTargetBody:
-    """Change one, or confirm the key that its host showed. Of another address the key is confirmed anew."""
+    """Change one, or confirm the key that its host showed. After a change of address the key must be confirmed
+    again."""
     return _body(await change.change(caller.user.id, TargetId(target_id), body.wanted(), body.key()))
 
 
 @router.delete("/{target_id}", status_code=204)
 async def delete_target(target_id: str, caller: CurrentCaller, change: Change) -> Response:
-    """Delete one. Nothing is changed on a host, and conversations on it can't work on it any more; those on a sandbox
-    go on with the usual one, with their files."""
+    """Delete one. A host is left unchanged, and conversations on it can't work on it any more; those on a sandbox
+    continue with the usual one, with their files."""
     await change.delete(caller.user.id, TargetId(target_id))
     return Response(status_code=204)
 
 
 @router.post("/{target_id}/test", responses={403: {}, 409: {}})
 async def try_target(target_id: str, caller: CurrentCaller, change: Change) -> TargetTrialBody:
-    """Connect to a remote host, or look whether a sandbox could be made so, and say what was tried and found; a failure
-    is an answer, too. The working folder of a host is made where it is not there."""
+    """Connect to a remote host, or check whether a sandbox of this kind can be created, and return the steps and
+    results; a failure is an answer, too. The working folder of a host is created if it does not exist."""
     return TargetTrialBody.of(await change.test(caller.user.id, TargetId(target_id)))

@@ -32,8 +32,8 @@ from backend_api.targets.ssh.trial import SshTrials
 
 
 class TargetSettings(BaseSettings):
-    """Settings of the environment. Users of a server that others use as well reach hosts at public addresses alone
-    unless it is set otherwise, as its own network is not theirs."""
+    """Settings read from the environment. Users of a server that others use as well reach hosts at public addresses
+    only, unless configured otherwise, as the server's own network is not theirs."""
 
     model_config = SettingsConfigDict(frozen=True, extra="ignore", env_ignore_empty=True)
 
@@ -52,8 +52,8 @@ async def open_targets(
     sandbox_choices: ReadChoices,
     is_local: bool = False,
 ) -> AsyncGenerator[Parts]:
-    """Its ports are `change_targets`, `session_targets`, by which sessions choose, `remote_hosts`, and
-    `sandbox_configurations`, by which sandboxes of sessions are made."""
+    """Open the targets. Ports: `change_targets`; `session_targets`, by which sessions choose; `remote_hosts`; and
+    `sandbox_configurations`, the images and sizes of sessions' sandboxes."""
     access: SshAccess = settings.ssh_targets or ("any" if is_local else "public")
     rules = TargetRules(ssh=access, can_use_agent=is_local and bool(os.environ.get("SSH_AUTH_SOCK")))
     targets = MongoTargets(database)

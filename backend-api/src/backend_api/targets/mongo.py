@@ -1,4 +1,4 @@
-"""Targets in MongoDB; which one a session has stands on the session."""
+"""Targets in MongoDB; a session's target is stored on the session."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ MAX_KNOWN = 10_000
 
 
 class TargetDocument(Stored):
-    """A target: `ssh` of a remote host, else `sandbox`. `sealed` is its private key, which is nowhere else."""
+    """A target: `ssh` of a remote host, else `sandbox`. `sealed` is its encrypted private key, which is nowhere
+    else."""
 
     id: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] -- ids are opaque strings
     user_id: str
@@ -42,11 +43,11 @@ class TargetDocument(Stored):
 
 
 class MongoTargets:
-    """`Targets`, `TargetsOfSessions` and `SealedTargets`. Whoever has any has settings: a run of somebody who has none
-    looks for none. Which one a session has is remembered, as it never changes."""
+    """`Targets`, `TargetsOfSessions` and `SealedTargets`. A user with targets is marked as having settings: a run of a
+    user without settings looks for none. A session's target is cached, as it never changes."""
 
     def __init__(self, database: Database) -> None:
-        # The driver: sessions are those of another context.
+        # The driver: sessions belong to another module.
         self._sessions = database["sessions"]
         self._known: dict[str, TargetId | None] = {}
 

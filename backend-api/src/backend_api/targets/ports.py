@@ -1,4 +1,4 @@
-"""What targets need of the outside."""
+"""Ports that targets need."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ class Targets(Protocol):
     """The targets of all users. All raise `StoreUnavailableError`."""
 
     async def add(self, target: Target | SandboxTarget, *, at_most: int) -> None:
-        """Raises `TargetQuotaError`."""
+        """Store a new target. Raises `TargetQuotaError`."""
         ...
 
     async def of(self, user_id: UserId) -> Sequence[Target | SandboxTarget]:
-        """By name."""
+        """The user's targets by name."""
         ...
 
     async def get(self, target_id: TargetId, user_id: UserId) -> Target | SandboxTarget:
@@ -27,7 +27,7 @@ class Targets(Protocol):
         ...
 
     async def put(self, target: Target | SandboxTarget) -> None:
-        """In the place of the version before. Raises `TargetChangedError`, `TargetNotFoundError`."""
+        """Replace the version before. Raises `TargetChangedError`, `TargetNotFoundError`."""
         ...
 
     async def delete(self, target_id: TargetId, user_id: UserId) -> None:
@@ -36,18 +36,18 @@ class Targets(Protocol):
 
 
 class TargetsOfSessions(Protocol):
-    """Which target a session has. Raises `StoreUnavailableError`."""
+    """The target of each session. Raises `StoreUnavailableError`."""
 
     async def id_of(self, session_id: str) -> TargetId | None:
-        """None for the usual computer; it never changes."""
+        """The target's id; None for the usual computer. It never changes."""
         ...
 
     async def of_session(self, session_id: str) -> Target | None:
-        """The remote host; None where it was deleted, too."""
+        """The remote host; None if there is none or it was deleted."""
         ...
 
     async def configuration_of(self, session_id: str) -> SandboxConfiguration:
-        """Of its sandbox; the usual one where that is chosen, or what was chosen was deleted."""
+        """The image and size of its sandbox; the default if that is chosen, or if the chosen one was deleted."""
         ...
 
 
@@ -55,11 +55,11 @@ class SealedTargets(Protocol):
     """Private keys at rest."""
 
     def sealed_under_other_key(self, key_id: str) -> AsyncIterator[Target]:
-        """Targets whose key is not under this one."""
+        """Targets whose private key is not sealed under this one."""
         ...
 
     async def reseal(self, target: Target, fresh: Sealed) -> bool:
-        """Put this one in the place of the target's; False where it has changed meanwhile."""
+        """Replace the target's sealed key by this one; False if it has changed meanwhile."""
         ...
 
 
@@ -67,17 +67,18 @@ class SshKeys(Protocol):
     """Keys of users."""
 
     def generate(self, comment: str) -> KeyPair:
-        """A new one."""
+        """Generate a key pair."""
         ...
 
     def read(self, private: str, passphrase: str | None) -> KeyPair:
-        """The one that a user pasted, without its passphrase. Raises `InvalidError`, without the key."""
+        """Read a key that a user pasted; the result has no passphrase. Raises `InvalidError`, without the key."""
         ...
 
 
 class TryHost(Protocol):
-    """Tries a host out."""
+    """Tests a host."""
 
     async def __call__(self, target: Target, private_key: str | None) -> Trial:
-        """Within seconds; nothing is changed there but that its working folder is made. Raises nothing."""
+        """Test within seconds; nothing is changed on the host but that its working folder is created. Raises
+        nothing."""
         ...

@@ -1,4 +1,4 @@
-"""Tickets of terminals, and what they are traded for."""
+"""Tickets of terminals, and the connections they open."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from backend_api.terminal.ports import OpenTerminal, Terminals, TerminalTickets
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IssuedTerminalTicket:
-    """The secret and until when it holds."""
+    """The secret and the time at which it expires."""
 
     secret: str
     expires_at: datetime
@@ -54,7 +54,7 @@ class IssueTerminalTicket:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectedTerminal:
-    """A viewer's connection, and the log-in that it is open under."""
+    """A viewer's connection, and the log-in under which it is open."""
 
     terminal: OpenTerminal
     auth: ConnectionAuth
@@ -94,20 +94,20 @@ class ConnectTerminal:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnTerminals:
     """The terminals of a session's sandbox, for its user. A sandbox that does not run is not started for them: it has
-    none. Raises `SessionNotFoundError`, `SandboxUnavailableError`, `SandboxLostError`."""
+    no terminals. Raises `SessionNotFoundError`, `SandboxUnavailableError`, `SandboxLostError`."""
 
     sessions: SessionRepository
     running: RunningSandboxes
     terminals: Terminals
 
     async def list(self, session_id: SessionId, user_id: UserId) -> list[TerminalState]:
-        """Those that are open."""
+        """The open terminals."""
         await self.sessions.get(session_id, user_id)
         sandbox = await self.running.running(session_id)
         return [] if sandbox is None else await self.terminals.list(sandbox)
 
     async def close(self, session_id: SessionId, user_id: UserId, name: str) -> None:
-        """End one with all it started."""
+        """End a terminal with all it started."""
         await self.sessions.get(session_id, user_id)
         sandbox = await self.running.running(session_id)
         if sandbox is not None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from backend_api.kit.errors import ForbiddenError, InvalidError, LimitError, SlowReaderError, UnauthenticatedError
 
 MAIN = "main"
-"""The terminal that is opened where none is named."""
+"""The terminal that is opened if none is named."""
 TICKET_S = 60
 
 
@@ -25,7 +25,7 @@ class TerminalTicket:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TerminalState:
-    """A terminal that is open. `is_busy` says that a program runs in its foreground."""
+    """An open terminal. `is_busy`: a program runs in its foreground."""
 
     name: str
     cols: int
@@ -47,7 +47,7 @@ class TerminalRefusedError(ForbiddenError):
 
 
 class TooManyTerminalsError(LimitError):
-    """The sandbox has as many terminals, or the terminal as many viewers, as there may be."""
+    """The sandbox has reached the limit of terminals, or the terminal the limit of viewers."""
 
     code = "too_many_terminals"
 
@@ -59,6 +59,6 @@ class TerminalFrameError(InvalidError):
 
 
 class SlowViewerError(SlowReaderError):
-    """The viewer took nothing for too long."""
+    """The viewer did not read for too long."""
 
     code = "too_slow"

@@ -74,7 +74,7 @@ async def issue_terminal_ticket(
 async def list_terminals(
     session_id: str, caller: CurrentCaller, terminals: Annotated[OwnTerminals, port("own_terminals")]
 ) -> TerminalListBody:
-    """List the terminals that are open. None are in a sandbox that does not run."""
+    """List the open terminals. A sandbox that does not run has none."""
     found = await terminals.list(SessionId(session_id), caller.user.id)
     return TerminalListBody(items=[TerminalBody.model_validate(one) for one in found])
 

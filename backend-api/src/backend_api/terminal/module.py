@@ -22,7 +22,7 @@ from backend_api.terminal.redis import RedisTerminalTickets
 from backend_api.terminal.tool_api import ToolApiTerminals
 
 VIEWERS_OF_A_USER = 32
-"""At one gateway."""
+"""The most viewers of a user at one gateway."""
 
 
 @asynccontextmanager
@@ -38,7 +38,7 @@ async def open_terminals(
     endpoints: Endpoints,
     terminals: Terminals | None = None,
 ) -> AsyncGenerator[Parts]:
-    """Its ports are the use cases of its routes."""
+    """Open the terminals. Ports: the use cases of its routes."""
     tickets, of_sandboxes = RedisTerminalTickets(redis), terminals or ToolApiTerminals(endpoints)
     slots = StreamSlots(VIEWERS_OF_A_USER, connections)
     yield Parts(

@@ -1,4 +1,4 @@
-"""What terminals need of the outside."""
+"""Ports that terminals need."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from backend_api.terminal.domain import TerminalState, TerminalTicket
 
 
 class TerminalTickets(Protocol):
-    """Keeps tickets until they are used, at most for their time."""
+    """Keeps tickets until they are used, at most until they expire."""
 
     async def issue(self, ticket: TerminalTicket, *, ttl_s: int) -> str:
-        """The secret that stands for it. Raises `UnavailableError`."""
+        """Store a ticket and return its secret. Raises `UnavailableError`."""
         ...
 
     async def redeem(self, secret: str) -> TerminalTicket | None:
@@ -30,8 +30,8 @@ class OpenTerminal(Protocol):
         ...
 
     def messages(self) -> AsyncIterator[str | bytes]:
-        """Until the terminal ends. Raises `TerminalRefusedError`, `TooManyTerminalsError`, `TerminalFrameError`,
-        `SlowViewerError`, `SandboxUnavailableError`."""
+        """Receive until the terminal ends. Raises `TerminalRefusedError`, `TooManyTerminalsError`,
+        `TerminalFrameError`, `SlowViewerError`, `SandboxUnavailableError`."""
         ...
 
 
@@ -41,14 +41,14 @@ class Terminals(Protocol):
     def open(
         self, sandbox: Sandbox, name: str, *, after: int | None, began: int | None
     ) -> AbstractAsyncContextManager[OpenTerminal]:
-        """Connect to one, which is opened if there is none of that name. A viewer that has shown the bytes before
-        `after` of the one that began then is shown the rest."""
+        """Connect to a terminal, which is opened if there is none of that name. A viewer that has shown the bytes
+        before `after` of the terminal that began at `began` gets the rest."""
         ...
 
     async def list(self, sandbox: Sandbox) -> list[TerminalState]:
-        """Those that are open. Raises `SandboxLostError`."""
+        """The open terminals. Raises `SandboxLostError`."""
         ...
 
     async def close(self, sandbox: Sandbox, name: str) -> None:
-        """End one with all it started; nothing happens where there is none. Raises `SandboxLostError`."""
+        """End a terminal with all it started; does nothing if there is none. Raises `SandboxLostError`."""
         ...

@@ -1,6 +1,6 @@
 """`Terminals` over the endpoints of sandboxes.
 
-What comes from there may be anything: frames are read and written anew.
+A sandbox may send anything: its frames are parsed and written anew.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ class ToolApiTerminals:
 
 
 def _frame(text: str) -> str:
-    """A frame of the sandbox with nothing in it but what the contract names."""
+    """A frame of the sandbox, reduced to the fields of the contract."""
     try:
         return TERMINAL_FRAME.validate_json(text).model_dump_json()
     except ValidationError as error:

@@ -1,4 +1,4 @@
-"""Search of the web and reading of its pages, as a module of the gateway."""
+"""Web search and reading of web pages, as a module of the gateway."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from backend_api.web.tools.web_search import web_search
 
 
 class WebSettings(BaseSettings):
-    """Of the environment."""
+    """Settings read from the environment."""
 
     model_config = SettingsConfigDict(frozen=True, extra="ignore", env_ignore_empty=True)
 
@@ -44,7 +44,7 @@ class WebSettings(BaseSettings):
 
     @property
     def search(self) -> SearchSettings:
-        """As providers are chosen by."""
+        """The settings by which providers are chosen."""
 
         def secret(value: SecretStr | None) -> str:
             return value.get_secret_value() if value else ""
@@ -61,8 +61,8 @@ class WebSettings(BaseSettings):
 
 
 def plan_web(settings: WebSettings) -> Planned:
-    """The settings of users that providers are asked with, `search_keys`, and those of them that the deployment has,
-    `held_search_keys`. Raises `SearchSettingError`."""
+    """Plan the module. Ports: `search_keys`, the users' settings that providers use, and `held_search_keys`, those of
+    them that the deployment has set. Raises `SearchSettingError`."""
     given = settings.search
     check_search(given)
     return Planned(
@@ -81,7 +81,7 @@ async def open_web(
     fetcher: GuardedClient,
     search_client: ApiClient | None = None,
 ) -> AsyncGenerator[Parts]:
-    """Its port `search_trials` tries keys of users."""
+    """Open the module. Port: `search_trials`, which tests keys of users."""
     async with AsyncExitStack() as stack:
         http = search_client or await stack.enter_async_context(api_client(whole_s=DEADLINE_S, body_bytes=MAX_BYTES))
         given = settings.search

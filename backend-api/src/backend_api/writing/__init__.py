@@ -1,1 +1,1 @@
-"""Writing with sources: papers and reports of a user, by person and agent, with citations that hold."""
+"""Writing with sources: a user's papers and reports, written by person and agent, with verified citations."""

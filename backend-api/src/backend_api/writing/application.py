@@ -1,4 +1,4 @@
-"""The module's port: projects, their citations and their documents, where this deployment has them."""
+"""The module's port: projects, their citations and their documents, if this deployment has them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from backend_api.writing.projects import Projects, reference_key
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Writing:
-    """All that there is to do with projects."""
+    """The use cases of projects."""
 
     projects: Projects
     records: Records
@@ -26,7 +26,7 @@ class Writing:
     is_enabled: bool = True
 
     def enabled(self) -> Writing:
-        """Raises `WritingDisabledError`."""
+        """Return itself. Raises `WritingDisabledError` if writing is off."""
         if not self.is_enabled:
             raise WritingDisabledError
         return self
@@ -40,7 +40,8 @@ class Writing:
         section_id: SectionId | None = None,
         after: str = "",
     ) -> tuple[Project, Reference]:
-        """Put a record of the corpus into the bibliography; with `after` its citation behind that text of a section.
+        """Add a record of the corpus to the bibliography; with `after`, insert its citation behind that text of a
+        section.
 
         Raises `RecordNotFoundError`, `WritingInvalidError`, and as `Projects.add_reference` and `Projects.write`.
         """

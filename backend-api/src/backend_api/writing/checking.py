@@ -1,4 +1,4 @@
-"""Whether citations hold: each key is a record, and each record what its source tells of it."""
+"""Checks of citations: each key must have a record, and each record must agree with its source."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from backend_api.writing.ports import Records
 
 AT_ONCE = 4
 WITHIN_S = 45.0
-"""For all sources together; what was not compared by then is said."""
+"""The time limit in seconds for all sources together; records not compared by then are reported."""
 SAME_TITLE = 0.9
 MAX_COMPARED = 400
 _DOI_IN_TEXT = re.compile(r"(?:doi\.org/|\bdoi:\s?)(\S{1,200})", re.IGNORECASE)
@@ -27,7 +27,7 @@ _DOI_IN_TEXT = re.compile(r"(?:doi\.org/|\bdoi:\s?)(\S{1,200})", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """What was found, and of how many: `cited` keys in `places`."""
+    """The findings of a check, and its extent: `cited` keys in `places`."""
 
     findings: Sequence[Finding]
     cited: int
@@ -43,7 +43,7 @@ class CheckCitations:
     within_s: float = WITHIN_S
 
     async def __call__(self, user_id: UserId, project: Project, *, asks_sources: bool = True) -> Check:
-        """All of a project. Without `asks_sources` it is only looked at what is kept."""
+        """Check a project. Without `asks_sources` only stored data is used."""
         places = all_cited(project)
         by_key = {one.key: one for one in project.references}
         known = await self.records.of(user_id, [one.record_id for one in project.references])
@@ -144,7 +144,7 @@ def _is_same_author(one: str, other: str) -> bool:
     if len(families) == 1:
         return True
     wholes = [_plain(name) for name in (one, other)]
-    # The order of names differs between writings: it is one if each has the family name of the other.
+    # The order of names differs between notations: two match if each has the other's family name.
     return all(any(family in whole for whole in wholes if not whole.endswith(family)) for family in families)
 
 
@@ -154,7 +154,7 @@ def _plain(text: str) -> str:
 
 
 def _written_dois(section: Section) -> Iterable[Finding]:
-    """Those that stand in the text by themselves."""
+    """DOIs written directly in the text."""
     for found in _DOI_IN_TEXT.finditer(section.text):
         if not parse_doi(found[1].rstrip(").,;]>*_")):
             yield Finding(
@@ -205,7 +205,7 @@ def _unconfirmed(record: Record, place: Cited) -> list[Finding]:
 
 
 def _unchecked(record: Record, place: Cited, why: str) -> list[Finding]:
-    """What came from a file holds only when a source has said so."""
+    """A record that was imported from a file is only valid once a source has confirmed it."""
     if record.is_imported:
         return _unconfirmed(record, place)
     return [_finding("not_checked", "warning", f"It could not be compared with its source. {why}", record, place)]

@@ -1,4 +1,4 @@
-"""Citations in a text: `[@key]` as pandoc has them, and the papers that they stand for as items of CSL."""
+"""Citations in a text: `[@key]` in pandoc's syntax, and the cited papers as items of CSL."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SUFFIXES = frozenset({"jr", "jr.", "sr", "sr.", "ii", "iii", "iv"})
 
 @dataclass(frozen=True, slots=True)
 class Cited:
-    """A key, and at which character of a section's text it stands."""
+    """A cited key, and its position in a section's text, in characters."""
 
     key: str
     section_id: str
@@ -38,7 +38,7 @@ class Cited:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A path of the workspace, and at which character of a section's text it stands."""
+    """A path of the workspace, and its position in a section's text, in characters."""
 
     path: str
     section_id: str
@@ -47,7 +47,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """What is wrong with a citation: an `error` keeps it from being exported as if it held."""
+    """A problem of a citation: an `error` prevents an export, unless it is marked there."""
 
     code: str
     severity: Severity
@@ -59,7 +59,7 @@ class Finding:
 
 
 def cited_in(section: Section) -> Iterator[Cited]:
-    """Each place, in order; what stands in code is none."""
+    """Each place, in order, without those in code."""
     for found in _CITED.finditer(_without_code(section.text)):
         yield Cited(found[1] or found[2], section.id, found.start())
 
@@ -69,7 +69,7 @@ def all_cited(project: Project) -> list[Cited]:
 
 
 def figures_in(project: Project) -> list[Figure]:
-    """Each place, in order; what stands in code is none."""
+    """Each place, in order, without those in code."""
     return [
         Figure(found[1], section.id, found.start())
         for section in project.sections
@@ -79,7 +79,7 @@ def figures_in(project: Project) -> list[Figure]:
 
 
 def _without_code(text: str) -> str:
-    """With spaces in its place, so that all else stands where it stood."""
+    """The text with code replaced by spaces, so that all positions stay the same."""
     lines, blank = text.splitlines(keepends=True), list[str]()
     fence, opened = "", 0
     for number, line in enumerate(lines):
@@ -112,12 +112,12 @@ def _without_inline_code(text: str) -> str:
 
 
 def section_markdown(section: Section) -> str:
-    """With its heading, of whose title nothing is markup."""
+    """The section with its heading, whose title contains no markup."""
     return f"{'#' * section.level} {escaped(section.title)} {{#sec-{section.id}}}\n\n{section.text}\n"
 
 
 def escaped(text: str) -> str:
-    """As Markdown that says this text."""
+    """The text escaped, so that Markdown shows it literally."""
     return re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", text)
 
 
@@ -146,7 +146,7 @@ def csl_item(key: str, paper: Paper) -> dict[str, object]:
 
 
 def csl_name(name: str) -> dict[str, str]:
-    """Family name and the rest, as far as the writing tells; a group, or a name without spaces, is one whole."""
+    """Family name and the rest, as far as the notation shows; a group, or a name without spaces, stays whole."""
     if "," in name:
         family, _, given = name.partition(",")
         return {"family": family.strip(), "given": given.strip()} if given.strip() else {"literal": family.strip()}
@@ -167,5 +167,5 @@ def csl_name(name: str) -> dict[str, str]:
 
 
 def worst(findings: Sequence[Finding]) -> list[Finding]:
-    """Those for which nothing is exported."""
+    """The findings that prevent an export."""
     return [one for one in findings if one.severity == "error"]

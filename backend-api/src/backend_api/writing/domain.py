@@ -1,4 +1,4 @@
-"""A project of writing: an outline of sections with their texts, the papers that it cites, and what became of each."""
+"""A writing project: an outline of sections with their texts, the papers that it cites, and the history of each."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ ProjectId = NewType("ProjectId", str)
 SectionId = NewType("SectionId", str)
 Kind = Literal["paper", "report", "thesis_chapter", "notes"]
 MAX_PROJECTS = 500
-"""Of a user."""
+"""The most projects of a user."""
 MAX_SECTIONS = 200
 MAX_LEVEL = 4
 MAX_TITLE_CHARACTERS = 300
 MAX_BRIEF_CHARACTERS = 2_000
 MAX_TEXT_CHARACTERS = 100_000
-"""Of a section."""
+"""The longest text of a section."""
 MAX_PROJECT_BYTES = 4 * 1024**2
-"""Of all texts together, suggestions included."""
+"""The most bytes of all texts together, suggestions included."""
 MAX_REFERENCES = 1_000
 MAX_AUTHORS = 50
 MAX_NAME_CHARACTERS = 200
 MAX_SESSIONS = 200
-"""That a project is linked to: the last ones."""
+"""The most conversations that a project is linked to: the last ones are kept."""
 MAX_INSTRUCTION_CHARACTERS = 2_000
 OUTLINE = "outline"
 PROJECT = "project"
@@ -48,7 +48,7 @@ _SPACES = re.compile(r"\s+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Author:
-    """Who changed something: `person`, or `agent` in a conversation."""
+    """The author of a change: `person`, or `agent` in a conversation."""
 
     kind: Literal["person", "agent"]
     session_id: str = ""
@@ -56,8 +56,8 @@ class Author:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suggestion:
-    """Another text for a section, until the person accepts or rejects it. `base` is the version of the section that it
-    was made of."""
+    """An alternative text for a section, until the person accepts or rejects it. `base` is the version of the section
+    that it is based on."""
 
     id: str
     text: str
@@ -69,7 +69,7 @@ class Suggestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """`brief` says what is to stand in it."""
+    """A section; `brief` describes its intended content."""
 
     id: SectionId
     title: str
@@ -81,7 +81,7 @@ class Section:
 
     @property
     def etag(self) -> str:
-        """Of its text."""
+        """The etag of its text."""
         return section_etag(self.id, self.version)
 
 
@@ -97,7 +97,7 @@ class Heading:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reference:
-    """A paper that may be cited: the key, and the record of the corpus that it stands for."""
+    """A paper that may be cited: its key, and its record in the corpus."""
 
     key: str
     record_id: str
@@ -105,7 +105,7 @@ class Reference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What holds for all of a project."""
+    """Settings of a whole project."""
 
     title: str
     kind: Kind = "paper"
@@ -114,7 +114,7 @@ class Settings:
     authors: tuple[str, ...] = ()
 
     def checked(self) -> Settings:
-        """Raises `WritingInvalidError`."""
+        """The settings with valid values. Raises `WritingInvalidError`."""
         style_of(self.style)
         if not _LANGUAGE.fullmatch(self.language):
             raise WritingInvalidError("The language is a tag such as en, de-AT or zh-Hans.", field="language")
@@ -124,7 +124,7 @@ class Settings:
         return replace(self, title=checked_line(self.title, MAX_TITLE_CHARACTERS, "title"), authors=names)
 
     def written(self) -> str:
-        """As the text of a revision."""
+        """The text of a revision."""
         return json.dumps(
             {
                 "title": self.title,
@@ -140,8 +140,8 @@ class Settings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Project:
-    """`version` counts all changes; `outline_version` and `settings_version` those of outline and settings, and each
-    section its own, so that who changes one part does not hinder who changes another."""
+    """A project. `version` counts all changes; `outline_version` and `settings_version` those of outline and settings,
+    and each section has its own, so that changes of different parts do not conflict."""
 
     id: ProjectId
     user_id: UserId
@@ -158,7 +158,7 @@ class Project:
 
     @property
     def etag(self) -> str:
-        """Of its settings."""
+        """The etag of its settings."""
         return _etag(self.id, PROJECT, self.settings_version)
 
     @property
@@ -166,14 +166,14 @@ class Project:
         return _etag(self.id, OUTLINE, self.outline_version)
 
     def section(self, section_id: SectionId) -> Section:
-        """Raises `SectionNotFoundError`."""
+        """The section of this id. Raises `SectionNotFoundError`."""
         found = next((one for one in self.sections if one.id == section_id), None)
         if found is None:
             raise SectionNotFoundError(f"The project has no section {section_id[:40]}. Read its outline.")
         return found
 
     def reference(self, key: str) -> Reference:
-        """Raises `ReferenceNotFoundError`."""
+        """The reference of this key. Raises `ReferenceNotFoundError`."""
         found = next((one for one in self.references if one.key == key), None)
         if found is None:
             raise ReferenceNotFoundError(f"The bibliography has no {key[:80]}.")
@@ -185,20 +185,21 @@ class Project:
         return replace(self, sessions=(*self.sessions, session_id)[-MAX_SESSIONS:])
 
     def with_settings(self, settings: Settings) -> Project:
-        """Raises `WritingInvalidError`."""
+        """The project with these settings. Raises `WritingInvalidError`."""
         fresh = settings.checked()
         if fresh == self.settings:
             return self
         return replace(self, settings=fresh, settings_version=self.settings_version + 1)
 
     def with_section(self, section_id: SectionId, change: Callable[[Section], Section]) -> Project:
-        """Raises `SectionNotFoundError`, and what `change` raises."""
+        """The project with one section changed. Raises `SectionNotFoundError`, and what `change` raises."""
         fresh = change(self.section(section_id))
         sections = tuple(fresh if one.id == section_id else one for one in self.sections)
         return replace(self, sections=sections).checked()
 
     def with_text(self, section_id: SectionId, text: str) -> Project:
-        """Raises `SectionNotFoundError`, `WritingInvalidError`, `WritingTooLargeError`."""
+        """The project with this text of a section. Raises `SectionNotFoundError`, `WritingInvalidError`,
+        `WritingTooLargeError`."""
         checked = checked_text(text, "text")
         return self.with_section(
             section_id,
@@ -206,7 +207,8 @@ class Project:
         )
 
     def with_outline(self, headings: Sequence[Heading], *, drop: bool = False) -> Project:
-        """With these sections in this order. One that is left out has to be empty, or `drop` says that it may go.
+        """The project with these sections in this order. One that is left out must be empty, unless `drop` allows its
+        removal.
 
         Raises `SectionNotFoundError`, `WritingInvalidError`, `WritingTooLargeError`.
         """
@@ -234,14 +236,15 @@ class Project:
         return self if same else replace(fresh, outline_version=self.outline_version + 1).checked()
 
     def written_outline(self) -> str:
-        """As the text of a revision: a line of JSON each."""
+        """The text of a revision: one line of JSON for each section."""
         return "\n".join(
             json.dumps({"id": one.id, "level": one.level, "title": one.title, "brief": one.brief}, ensure_ascii=False)
             for one in self.sections
         )
 
     def with_reference(self, record_id: str, key: str) -> tuple[Project, Reference]:
-        """A record that is there keeps its key; a key that is taken gets a letter. Raises `WritingTooLargeError`."""
+        """Add a record to the bibliography. An existing one keeps its key; a key that is taken gets a letter. Raises
+        `WritingTooLargeError`."""
         known = next((one for one in self.references if one.record_id == record_id), None)
         if known is not None:
             return self, known
@@ -252,12 +255,12 @@ class Project:
         return replace(self, references=(*self.references, fresh)), fresh
 
     def without_reference(self, key: str) -> Project:
-        """Raises `ReferenceNotFoundError`."""
+        """The project without this reference. Raises `ReferenceNotFoundError`."""
         gone = self.reference(key)
         return replace(self, references=tuple(one for one in self.references if one is not gone))
 
     def checked(self) -> Project:
-        """Raises `WritingTooLargeError`."""
+        """The project, if it is within its limits. Raises `WritingTooLargeError`."""
         texts = [text for one in self.sections for text in _texts(one)]
         if sum(len(text.encode()) for text in texts) > MAX_PROJECT_BYTES:
             raise WritingTooLargeError(
@@ -268,8 +271,8 @@ class Project:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Revision:
-    """A part as it was after a change. `part` is the id of a section, `outline` or `project`; `title` is the section's
-    by then."""
+    """A part after a change. `part` is the id of a section, `outline` or `project`; `title` is the section's title at
+    that time."""
 
     id: str
     project_id: ProjectId
@@ -288,13 +291,13 @@ def section_etag(section_id: SectionId, version: int) -> str:
 
 
 def part_etag(project_id: ProjectId, part: str, version: int) -> str:
-    """Of any part by its version."""
+    """The etag of any part at a version."""
     is_section = part not in (OUTLINE, PROJECT)
     return section_etag(SectionId(part), version) if is_section else _etag(project_id, part, version)
 
 
 def checked_line(text: str, most: int, field: str) -> str:
-    """On one line. Raises `WritingInvalidError`."""
+    """The text, which must be one line. Raises `WritingInvalidError`."""
     bare = _SPACES.sub(" ", text).strip()
     if is_blank(bare) or len(bare) > most or UNSEEN.search(bare.replace("\u200c", "").replace("\u200d", "")):
         raise WritingInvalidError(
@@ -304,7 +307,7 @@ def checked_line(text: str, most: int, field: str) -> str:
 
 
 def checked_text(text: str, field: str, most: int = MAX_TEXT_CHARACTERS) -> str:
-    """Of any language. Raises `WritingInvalidError`, `WritingTooLargeError`."""
+    """The text of any language with uniform line ends. Raises `WritingInvalidError`, `WritingTooLargeError`."""
     if len(text) > most:
         raise WritingTooLargeError(f"A section has at most {most:,} characters. Divide it into several.")
     even = text.replace("\r\n", "\n").replace("\r", "\n")

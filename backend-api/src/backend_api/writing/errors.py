@@ -1,18 +1,18 @@
-"""What can go wrong with projects of writing and their export.
+"""Errors of writing projects and their export.
 
-WritingDisabledError     this deployment has none of it
+WritingDisabledError     this deployment has writing turned off
 ProjectNotFoundError     the user has no such project
 SectionNotFoundError     the project has no such section
 SuggestionNotFoundError  the section has no such suggestion
 RevisionNotFoundError    the project has no such revision
 ReferenceNotFoundError   the bibliography has no such key
-TextChangedError         the text is not as it was read; has the present one
-ProjectBusyError         others changed the project each time
-WritingInvalidError      a title, a text or a style that no project can have
-WritingTooLargeError     over what a section, a project or a user may have
-CitationsFailedError     citations do not hold, so nothing is exported
-ExportInvalidError       the text is made so that no document comes of it
-ExportFailedError        the export was not done within its limits
+TextChangedError         the text was changed since it was read; has the present one
+ProjectBusyError         each attempt met another change of the project
+WritingInvalidError      an invalid title, text or style
+WritingTooLargeError     over the limit of a section, a project or a user
+CitationsFailedError     some citations are not valid, so nothing is exported
+ExportInvalidError       no document can be made of the text
+ExportFailedError        the export exceeded its limits
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from backend_api.kit.errors import (
 
 
 class WritingDisabledError(NotFoundError):
-    """This deployment has no projects of writing."""
+    """This deployment has no writing projects."""
 
     code = "writing_disabled"
 
@@ -52,7 +52,7 @@ class SectionNotFoundError(NotFoundError):
 
 
 class SuggestionNotFoundError(NotFoundError):
-    """The section has no such suggestion: it was decided, or another one is there now."""
+    """The section has no such suggestion: it was decided already, or was replaced."""
 
     code = "suggestion_not_found"
 
@@ -70,8 +70,8 @@ class ReferenceNotFoundError(NotFoundError):
 
 
 class TextChangedError(PreconditionError):
-    """It is not as it was read. `present` is the text that is there, `etag` that of it, and `difference` what changed
-    since it was read, as a unified diff; empty where the text that was read is not known."""
+    """The part was changed since it was read. `present` is its present text, `etag` that of it, and `difference` the
+    changes since it was read, as a unified diff; empty if the text that was read is not known."""
 
     code = "text_changed"
 
@@ -83,25 +83,25 @@ class TextChangedError(PreconditionError):
 
 
 class ProjectBusyError(ConflictError):
-    """Others changed the project each time."""
+    """Each attempt met another change of the project."""
 
     code = "project_busy"
 
 
 class WritingInvalidError(InvalidError):
-    """A title, a text or a style that no project can have."""
+    """An invalid title, text or style."""
 
     code = "writing_invalid"
 
 
 class WritingTooLargeError(TooLargeError):
-    """Over what a section, a project or a user may have."""
+    """The limit of a section, a project or a user is exceeded."""
 
     code = "writing_too_large"
 
 
 class CitationsFailedError(ConflictError):
-    """Citations do not hold. `findings` says which."""
+    """Some citations are not valid. `findings` lists them."""
 
     code = "citations_failed"
 
@@ -111,7 +111,7 @@ class CitationsFailedError(ConflictError):
 
 
 class ExportInvalidError(InvalidError):
-    """The text is made so that no document comes of it."""
+    """No document can be made of the text."""
 
     code = "export_invalid"
 
@@ -120,6 +120,6 @@ class ExportInvalidError(InvalidError):
 
 
 class ExportFailedError(UnavailableError):
-    """The export was not done within its limits of time and memory."""
+    """The export exceeded its limits of time and memory."""
 
     code = "export_failed"

@@ -1,4 +1,4 @@
-"""Documents of a project. Nothing is exported as if it held while citations do not, unless the person says so."""
+"""Documents of a project. Nothing is exported while citations are not valid, unless the person requests it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ class Export:
     async def __call__(
         self, user_id: UserId, project: Project, wanted: Format, read_figure: ReadFigure, *, anyway: bool = False
     ) -> bytes:
-        """A file. Raises `CitationsFailedError` where citations fail and it is not to be made `anyway`."""
+        """The document's file. Raises `CitationsFailedError` if citations are not valid and it is not to be made
+        `anyway`."""
         findings = (await self.check(user_id, project)).findings
         failed = worst(findings)
         if failed and not anyway:
@@ -45,13 +46,13 @@ class Export:
         return await self.renderer.render(await self._rendering(user_id, project, wanted, figures, failed))
 
     async def all_problems(self, user_id: UserId, project: Project, read_figure: ReadFigure) -> Check:
-        """What keeps it from being exported: of citations and of figures. Raises `ExportInvalidError`."""
+        """All problems that prevent an export, of citations and of figures. Raises `ExportInvalidError`."""
         check = await self.check(user_id, project)
         figures = await self.figures(project, read_figure, EXPORT)
         return replace(check, findings=[*check.findings, *figure_findings(project, figures)])
 
     async def preview(self, user_id: UserId, project: Project, read_figure: ReadFigure) -> bytes:
-        """HTML without a page around it, with small figures in it. Sources are not asked."""
+        """A fragment of HTML with small figures in it. Sources are not queried."""
         findings = (await self.check(user_id, project, asks_sources=False)).findings
         figures = await self.figures(project, read_figure, PREVIEW)
         rendering = await self._rendering(user_id, project, "html", figures, worst(findings), is_preview=True)

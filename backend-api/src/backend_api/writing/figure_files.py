@@ -1,4 +1,4 @@
-"""Figures in the workspaces of a project's conversations."""
+"""Figures from the workspaces of a project's conversations."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from backend_api.writing.domain import Project
 from backend_api.writing.figures import ReadFigure
 
 MAX_WORKSPACES = 5
-"""Of the conversations that wrote last: each may have to be started."""
+"""The most workspaces searched, of the conversations that wrote last: each may have to be started."""
 _ELSEWHERE = (NotFoundError, PathForbiddenError, UnavailableError)
 
 
 def figures_of(project: Project, own_sandbox: OwnSandbox, workspace: Workspace) -> ReadFigure:
-    """The last conversation first. One whose workspace can't be had is asked once."""
+    """A reader of figures that searches the last conversation first. An unavailable workspace is tried once."""
     left = list(reversed(project.sessions[-MAX_WORKSPACES:]))
     known = dict[str, Sandbox]()
 

@@ -1,4 +1,4 @@
-"""Figures of a text: files of the workspaces of its conversations, within bounds."""
+"""Figures of a text: files from the workspaces of its conversations, within bounds."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from backend_api.writing.ports import Unseen
 
 MAX_FIGURES = 60
 ReadFigure = Callable[[str, int], Awaitable[bytes | None]]
-"""A file of the workspace by its path, of at most so many bytes; None where there is none."""
+"""Reads a file of the workspace by its path, of at most so many bytes; None if there is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
-    """In bytes, of one figure and of all together."""
+    """Bounds in bytes, of one figure and of all together."""
 
     one: int
     all: int
@@ -34,7 +34,7 @@ _DETAILS: Mapping[Unseen, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
-    """Those that were found by their paths, and why others were not."""
+    """The figures found, by their paths, and the reasons for those that are missing."""
 
     found: Mapping[str, bytes]
     unseen: Mapping[str, Unseen]
@@ -42,12 +42,12 @@ class Figures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CollectFigures:
-    """`ending_of` is empty for what is no picture."""
+    """`ending_of` returns an empty text for a file that is no picture."""
 
     ending_of: Callable[[bytes], str]
 
     async def __call__(self, project: Project, read: ReadFigure, bounds: Bounds) -> Figures:
-        """Of a project. Raises `ExportInvalidError` for too many."""
+        """Collect the figures of a project. Raises `ExportInvalidError` for too many."""
         paths = list(dict.fromkeys(one.path for one in figures_in(project)))
         if len(paths) > MAX_FIGURES:
             raise ExportInvalidError(f"The text has {len(paths)} figures, and {MAX_FIGURES} are the most.")

@@ -1,4 +1,4 @@
-"""The caller's projects of writing: outline, texts, citations, revisions, and documents of them."""
+"""Routes of the caller's writing projects: outline, texts, citations, revisions, and documents."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ async def list_projects(
     limit: Annotated[int, Query(ge=1, le=100)] = 50,
     cursor: Annotated[str | None, Query(max_length=200)] = None,
 ) -> ProjectPageBody:
-    """List projects, the one changed last first."""
+    """List projects, last changed first."""
     if not writing.is_enabled:
         return ProjectPageBody(is_enabled=False, items=[], next_cursor=None)
     page = await writing.projects.page(caller.user.id, session_id=session_id, limit=limit, cursor=cursor)
@@ -84,7 +84,7 @@ async def list_projects(
 
 @router.get("/styles")
 async def list_styles(caller: CurrentCaller, writing: Use) -> list[StyleBody]:
-    """List the styles of citations."""
+    """List the citation styles."""
     del caller
     writing.enabled()
     return [StyleBody(name=one.name, label=one.label) for one in STYLES]
@@ -92,7 +92,7 @@ async def list_styles(caller: CurrentCaller, writing: Use) -> list[StyleBody]:
 
 @router.post("", status_code=201, responses={404: {}, 413: {}, 422: {}})
 async def create_project(body: CreateBody, caller: CurrentCaller, writing: Use) -> ProjectBody:
-    """Begin a project."""
+    """Create a project."""
     settings = Settings(
         title=body.title, kind=body.kind, style=body.style, language=body.language, authors=tuple(body.authors)
     )
@@ -102,7 +102,7 @@ async def create_project(body: CreateBody, caller: CurrentCaller, writing: Use) 
 
 @router.get("/{project_id}", responses={404: {}})
 async def get_project(project_id: Name, caller: CurrentCaller, writing: Use) -> ProjectBody:
-    """Return one with its texts, and the etag of each part."""
+    """Return one project with its texts, and the etag of each part."""
     return await _body(writing, await writing.enabled().projects.get(caller.user.id, ProjectId(project_id)))
 
 
@@ -110,7 +110,7 @@ async def get_project(project_id: Name, caller: CurrentCaller, writing: Use) -> 
 async def change_project(
     project_id: Name, body: SettingsBody, caller: CurrentCaller, writing: Use, if_match: IfMatch = ""
 ) -> Any:
-    """Change title, kind, style, language or authors, as they were read."""
+    """Change title, kind, style, language or authors, if they are unchanged since they were read."""
 
     def change(settings: Settings) -> Settings:
         return Settings(
@@ -128,7 +128,7 @@ async def change_project(
 
 @router.delete("/{project_id}", status_code=204, responses={404: {}})
 async def delete_project(project_id: Name, caller: CurrentCaller, writing: Use) -> Response:
-    """Delete one with its revisions."""
+    """Delete a project with its revisions."""
     await writing.enabled().projects.delete(caller.user.id, ProjectId(project_id))
     return Response(status_code=204)
 
@@ -153,7 +153,7 @@ async def set_outline(
 async def write_section(
     project_id: Name, section_id: Name, body: TextBody, caller: CurrentCaller, writing: Use, if_match: IfMatch = ""
 ) -> Any:
-    """Write the text of a section, as it was read: 412 with the present text where somebody was first."""
+    """Write the text of a section: 412 with the present text if it was changed since it was read."""
     use = writing.enabled()
     work = use.projects.write(
         caller.user.id, ProjectId(project_id), SectionId(section_id), body.text, _etag(if_match), PERSON
@@ -167,7 +167,7 @@ async def write_section(
 async def suggest_text(
     project_id: Name, section_id: Name, body: SuggestBody, caller: CurrentCaller, writing: Use, if_match: IfMatch = ""
 ) -> Any:
-    """Leave another text for a section, to be accepted or rejected."""
+    """Suggest another text for a section, to be accepted or rejected."""
     use = writing.enabled()
     work = use.projects.suggest(
         caller.user.id,
@@ -195,7 +195,7 @@ async def accept_suggestion(
     writing: Use,
     if_match: IfMatch = "",
 ) -> Any:
-    """Put a suggestion, or what was made of it, in the place of the text."""
+    """Replace the text by a suggestion, or by an edited version of it."""
     use = writing.enabled()
     work = use.projects.accept(
         caller.user.id,
@@ -213,7 +213,7 @@ async def accept_suggestion(
 async def reject_suggestion(
     project_id: Name, section_id: Name, suggestion_id: Name, caller: CurrentCaller, writing: Use
 ) -> ProjectBody:
-    """Throw a suggestion away."""
+    """Reject a suggestion."""
     use = writing.enabled()
     project = await use.projects.reject(
         caller.user.id, ProjectId(project_id), SectionId(section_id), suggestion_id, PERSON
@@ -223,7 +223,7 @@ async def reject_suggestion(
 
 @router.post("/{project_id}/bibliography", status_code=201, responses={404: {}, 409: {}, 413: {}, 422: {}})
 async def add_reference(project_id: Name, body: CiteBody, caller: CurrentCaller, writing: Use) -> ProjectBody:
-    """Put a record of the corpus into the bibliography."""
+    """Add a record of the corpus to the bibliography."""
     use = writing.enabled()
     project, _ = await use.cite(caller.user.id, ProjectId(project_id), body.record_id, PERSON)
     return await _body(use, project)
@@ -231,7 +231,7 @@ async def add_reference(project_id: Name, body: CiteBody, caller: CurrentCaller,
 
 @router.delete("/{project_id}/bibliography/{key}", responses={404: {}, 409: {}})
 async def remove_reference(project_id: Name, key: Key, caller: CurrentCaller, writing: Use) -> ProjectBody:
-    """Take a paper out of the bibliography; the record stays."""
+    """Remove a paper from the bibliography; the record stays."""
     use = writing.enabled()
     return await _body(use, await use.projects.remove_reference(caller.user.id, ProjectId(project_id), key, PERSON))
 
@@ -245,7 +245,7 @@ async def list_revisions(
     limit: Annotated[int, Query(ge=1, le=100)] = 50,
     cursor: Annotated[str | None, Query(max_length=200)] = None,
 ) -> RevisionPageBody:
-    """List changes, newest first: of a part, or of all."""
+    """List changes, newest first: of one part, or of all."""
     page = await writing.enabled().projects.revisions(
         caller.user.id, ProjectId(project_id), part, limit=limit, cursor=cursor
     )
@@ -254,7 +254,7 @@ async def list_revisions(
 
 @router.get("/{project_id}/revisions/{revision_id}", responses={404: {}})
 async def get_revision(project_id: Name, revision_id: Name, caller: CurrentCaller, writing: Use) -> WholeRevisionBody:
-    """Return one with its text."""
+    """Return one revision with its text."""
     return whole_revision_body(
         await writing.enabled().projects.revision(caller.user.id, ProjectId(project_id), revision_id)
     )
@@ -264,7 +264,7 @@ async def get_revision(project_id: Name, revision_id: Name, caller: CurrentCalle
 async def restore_revision(
     project_id: Name, revision_id: Name, caller: CurrentCaller, writing: Use, if_match: IfMatch = ""
 ) -> Any:
-    """Have a part as it was then, as a change of its own."""
+    """Restore a part from a revision, as a change of its own."""
     use = writing.enabled()
     work = use.projects.restore(caller.user.id, ProjectId(project_id), revision_id, _etag(if_match), PERSON)
     return await _answer(use, work)
@@ -274,7 +274,7 @@ async def restore_revision(
 async def check_citations(
     project_id: Name, caller: CurrentCaller, writing: Use, own_sandbox: Sandboxed, workspace: Files
 ) -> CheckBody:
-    """Compare all citations with their sources, and look whether the figures are there."""
+    """Compare all citations with their sources, and check that the figures exist."""
     use = writing.enabled()
     project = await use.projects.get(caller.user.id, ProjectId(project_id))
     read = figures_of(project, own_sandbox, workspace)
@@ -285,7 +285,7 @@ async def check_citations(
 async def preview_project(
     project_id: Name, caller: CurrentCaller, writing: Use, own_sandbox: Sandboxed, workspace: Files
 ) -> PreviewBody:
-    """Return the text as HTML, with citations in their style and figures that are not large."""
+    """Return the text as HTML, with citations in their style and small figures."""
     use = writing.enabled()
     project = await use.projects.get(caller.user.id, ProjectId(project_id))
     made = await use.export.preview(caller.user.id, project, figures_of(project, own_sandbox, workspace))
@@ -304,7 +304,7 @@ async def export_project(
         bool, Query(description="Mark citations that do not hold, and leave out missing figures.")
     ] = False,
 ) -> Response:
-    """Download a document, whole or not at all. 409 with what was found where citations do not hold."""
+    """Download a document, whole or not at all. 409 with the findings if citations are not valid."""
     use = writing.enabled()
     project = await use.projects.get(caller.user.id, ProjectId(project_id))
     read = figures_of(project, own_sandbox, workspace)
@@ -325,7 +325,7 @@ async def _answer(writing: Writing, work: Any) -> Any:
 
 
 def _problem(error: DomainError, **more: object) -> Response:
-    """With what whoever was late needs to go on."""
+    """The problem, with the fields that a client needs to resolve the conflict."""
     answer = domain_problem(error)
     body = {**json.loads(bytes(answer.body)), **more}
     return Response(json.dumps(body, ensure_ascii=False), answer.status_code, media_type=PROBLEM_MEDIA_TYPE)

@@ -26,7 +26,7 @@ from backend_api.writing.tools import writing_tools
 
 
 class WritingSettings(BaseSettings):
-    """Of the environment."""
+    """Settings read from the environment."""
 
     model_config = SettingsConfigDict(frozen=True, extra="ignore", env_ignore_empty=True)
 
@@ -40,7 +40,7 @@ async def open_writing(
     research: Research | None = None,
     source_budget: Budget | None = None,
 ) -> AsyncGenerator[Parts]:
-    """Its port `writing` is a `Writing`. Without papers nothing can be cited."""
+    """Open the module. Port: `writing`, a `Writing`. Without research nothing can be cited."""
     records = CorpusRecords(research)
     check = CheckCitations(records=records)
     writing = Writing(

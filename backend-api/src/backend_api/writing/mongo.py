@@ -1,4 +1,4 @@
-"""Projects in MongoDB: a document each, beside it one for each revision, written in one transaction."""
+"""Projects in MongoDB: one document per project and one per revision, written in one transaction."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from backend_api.writing.domain import (
 from backend_api.writing.ports import ProjectPage, RevisionPage
 
 MAX_REVISIONS = 300
-"""Of a part: the last ones."""
+"""The most revisions of a part: the last ones are kept."""
 _PROJECTS, _REVISIONS = "writing_projects", "writing_revisions"
 
 
@@ -59,7 +59,7 @@ class ProjectDocument(Document):
 
 
 class RevisionDocument(Document):
-    """A part of a project after a change; `etag` is that of the part by then."""
+    """A part of a project after a change; `etag` is that of the part at the time."""
 
     id: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] -- the revision
     project_id: str
@@ -88,7 +88,7 @@ class MongoProjects:
         self._database = database
 
     async def get(self, user_id: UserId, project_id: ProjectId) -> Project | None:
-        """By id and owner at once."""
+        """Find it by id and owner at once."""
         async with store_errors():
             found = await self._projects.find_one({"_id": project_id, "user_id": user_id})
         return None if found is None else _project(found)
@@ -121,7 +121,7 @@ class MongoProjects:
         return True
 
     async def delete(self, user_id: UserId, project_id: ProjectId) -> bool:
-        """The project first: revisions alone are found by nobody."""
+        """Delete the project first: revisions without a project can't be found."""
         async with store_errors():
             owned = self._projects.with_options(write_concern=DURABLE)
             gone = (await owned.delete_one({"_id": project_id, "user_id": user_id})).deleted_count
@@ -132,7 +132,7 @@ class MongoProjects:
     async def page(
         self, user_id: UserId, *, session_id: str = "", limit: int, cursor: str | None = None
     ) -> ProjectPage:
-        """Without the texts, which may be large."""
+        """Read a page without the texts, which may be large."""
         wanted = {"user_id": user_id} | ({"sessions": session_id} if session_id else {})
         if cursor is not None:
             wanted = {"$and": [wanted, _after(cursor, "updated_at")]}
@@ -144,14 +144,14 @@ class MongoProjects:
         return ProjectPage(items=[_project(one) for one in found[:limit]], next_cursor=next_cursor)
 
     async def count(self, user_id: UserId) -> int:
-        """By an index."""
+        """Count by an index."""
         async with store_errors():
             return await self._projects.count_documents({"user_id": user_id})
 
     async def revisions(
         self, project: Project, part: str = "", *, limit: int, cursor: str | None = None
     ) -> RevisionPage:
-        """Without their texts."""
+        """Read a page without the texts."""
         wanted: dict[str, Any] = {"project_id": project.id} | ({"part": part} if part else {})
         if cursor is not None:
             wanted = {"$and": [wanted, _after(cursor, "at")]}
@@ -162,13 +162,13 @@ class MongoProjects:
         return RevisionPage(items=[_revision(one) for one in found[:limit]], next_cursor=next_cursor)
 
     async def revision(self, project: Project, revision_id: str) -> Revision | None:
-        """By its id."""
+        """Find it by its id."""
         async with store_errors():
             found = await self._revisions.find_one({"_id": revision_id, "project_id": project.id})
         return None if found is None else _revision(found)
 
     async def revision_of(self, project: Project, part: str, etag: str = "") -> Revision | None:
-        """By an index."""
+        """Find it by an index."""
         wanted = {"project_id": project.id, "part": part} | ({"etag": etag} if etag else {})
         async with store_errors():
             found = await self._revisions.find_one(wanted, sort=[("version", -1)])

@@ -1,4 +1,4 @@
-"""What projects of writing stand on."""
+"""Ports that writing projects need."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from backend_api.writing.domain import Project, ProjectId, Revision
 
 Format = Literal["markdown", "latex", "pdf", "docx", "html"]
 Unseen = Literal["missing", "no_picture", "too_large"]
-"""Why a figure can't be shown."""
+"""Reasons why a figure can't be shown."""
 FORMATS: tuple[Format, ...] = ("markdown", "latex", "pdf", "docx", "html")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProjectPage:
-    """Projects, the one changed last first, and the cursor of the next page."""
+    """Projects, last changed first, and the cursor of the next page."""
 
     items: Sequence[Project]
     next_cursor: str | None
@@ -33,28 +33,28 @@ class RevisionPage:
 
 
 class ProjectStore(Protocol):
-    """All raise `StoreUnavailableError`. It has more than seven methods, as a project is stored with its revisions,
-    which a change keeps together."""
+    """Stores projects. All methods raise `StoreUnavailableError`. There are more than seven, as a project and its
+    revisions are stored together."""
 
     async def get(self, user_id: UserId, project_id: ProjectId) -> Project | None:
-        """None where there is none of this user."""
+        """The project; None if the user has none of this id."""
         ...
 
     async def insert(self, project: Project, revisions: Sequence[Revision]) -> None: ...
 
     async def replace(self, project: Project, revisions: Sequence[Revision]) -> bool:
-        """With its revisions, or neither; False where it has another version by now. It is stored with the next
+        """Store the project as its next version with its revisions, or neither; False if the stored version is another
         one."""
         ...
 
     async def delete(self, user_id: UserId, project_id: ProjectId) -> bool:
-        """With its revisions. False where there is none."""
+        """Delete a project with its revisions; False if there is none."""
         ...
 
     async def page(
         self, user_id: UserId, *, session_id: str = "", limit: int, cursor: str | None = None
     ) -> ProjectPage:
-        """Of a conversation, or all. Raises `InvalidError` for a cursor that is none of ours."""
+        """A page of projects, of one conversation or of all. Raises `InvalidError` for an invalid cursor."""
         ...
 
     async def count(self, user_id: UserId) -> int: ...
@@ -62,63 +62,63 @@ class ProjectStore(Protocol):
     async def revisions(
         self, project: Project, part: str = "", *, limit: int, cursor: str | None = None
     ) -> RevisionPage:
-        """Of a part, or of all. Raises `InvalidError` for a cursor that is none of ours."""
+        """A page of revisions, of one part or of all. Raises `InvalidError` for an invalid cursor."""
         ...
 
     async def revision(self, project: Project, revision_id: str) -> Revision | None:
-        """With its text."""
+        """The revision with its text."""
         ...
 
     async def revision_of(self, project: Project, part: str, etag: str = "") -> Revision | None:
-        """The one of a part that has this etag; without one the last."""
+        """The revision of a part with this etag; without one, the latest."""
         ...
 
 
 class Records(Protocol):
-    """The user's papers, as far as this deployment has any."""
+    """The user's papers, if this deployment has any."""
 
     async def of(self, user_id: UserId, record_ids: Sequence[str]) -> Mapping[str, Record]:
-        """Those that are there, by their id."""
+        """The existing records among these, by their id."""
         ...
 
     async def source_of(self, user_id: UserId, paper: Paper) -> Paper | None:
-        """The paper as sources tell of it now; None where those that answered do not have it.
+        """The paper with the present data of the sources; None if none of those that answered has it.
 
         Raises `SourcesFailedError`.
         """
         ...
 
     async def confirm(self, user_id: UserId, record_id: str, paper: Paper) -> None:
-        """A source has told of an imported record, and tells the same."""
+        """Mark an imported record as confirmed, as a source has the same data."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rendering:
-    """What a document is made of. `figures` are files by the path that the text names them by; `marked` are keys of
-    citations that do not hold, with what is to be said there."""
+    """The input of a document. `figures` are files by the path in the text; `marked` are keys of invalid citations,
+    with the remark to show there."""
 
     format: Format
     title: str
     authors: Sequence[str]
     language: str
     sections: Sequence[str]
-    """In Markdown, each with its heading."""
+    """The sections in Markdown, each with its heading."""
     references: Sequence[Mapping[str, object]]
     csl: str
     biblatex: str
     figures: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
     unseen: Mapping[str, Unseen] = field(default_factory=dict[str, Unseen])
-    """Figures that are not there, and why: told in their place."""
+    """Missing figures and the reasons, which are shown in their place."""
     marked: Mapping[str, str] = field(default_factory=dict[str, str])
     is_numbered: bool = True
     is_preview: bool = False
-    """HTML without a page around it, in which citations are links to what they cite."""
+    """A fragment of HTML, in which citations link to the cited papers."""
 
 
 class Renderer(Protocol):
-    """Makes documents, in a program of its own for each, with limits of time and memory."""
+    """Makes documents, each in a process of its own, with limits of time and memory."""
 
     async def render(self, wanted: Rendering) -> bytes:
-        """Raises `ExportInvalidError` and `ExportFailedError`."""
+        """Make a document. Raises `ExportInvalidError` and `ExportFailedError`."""
         ...

@@ -1,4 +1,4 @@
-"""Projects of writing: the same for the agent's tools and for the person. Nobody overwrites what they have not read."""
+"""Writing projects, which the agent's tools and the person share. Nobody overwrites a text that they have not read."""
 
 from __future__ import annotations
 
@@ -50,15 +50,16 @@ Change = Callable[[Project], Project]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Projects:
-    """All raise `StoreUnavailableError`; those that name a project `ProjectNotFoundError`, those that change one
-    `ProjectBusyError`, and those that take an `etag` `TextChangedError` where the part is not as it was read."""
+    """Use cases of projects. All raise `StoreUnavailableError`; those that name a project, `ProjectNotFoundError`;
+    those that change one, `ProjectBusyError`; and those that take an `etag`, `TextChangedError` if the part was changed
+    since it was read."""
 
     store: ProjectStore
     now: Callable[[], datetime]
     most: int = MAX_PROJECTS
 
     async def create(self, user_id: UserId, settings: Settings, author: Author) -> Project:
-        """Raises `WritingInvalidError`, `WritingTooLargeError`."""
+        """Create a project. Raises `WritingInvalidError`, `WritingTooLargeError`."""
         checked = settings.checked()
         if await self.store.count(user_id) >= self.most:
             raise WritingTooLargeError(f"You have {self.most:,} projects, which is the most. Delete some first.")
@@ -82,7 +83,7 @@ class Projects:
     async def page(
         self, user_id: UserId, *, session_id: str = "", limit: int, cursor: str | None = None
     ) -> ProjectPage:
-        """Raises `InvalidError` for a cursor that is none of ours."""
+        """A page of projects. Raises `InvalidError` for an invalid cursor."""
         return await self.store.page(user_id, session_id=session_id, limit=limit, cursor=cursor)
 
     async def delete(self, user_id: UserId, project_id: ProjectId) -> None:
@@ -92,7 +93,7 @@ class Projects:
     async def set_settings(
         self, user_id: UserId, project_id: ProjectId, change: Callable[[Settings], Settings], etag: str, author: Author
     ) -> Project:
-        """Raises `WritingInvalidError`."""
+        """Change the settings. Raises `WritingInvalidError`."""
         return await self._change(
             user_id, project_id, PROJECT, etag, author, lambda one: one.with_settings(change(one.settings)), "settings"
         )
@@ -107,7 +108,7 @@ class Projects:
         *,
         drop: bool = False,
     ) -> Project:
-        """Raises as `Project.with_outline`."""
+        """Set the outline. Raises as `Project.with_outline`."""
         return await self._change(
             user_id, project_id, OUTLINE, etag, author, lambda one: one.with_outline(headings, drop=drop), "outline"
         )
@@ -115,7 +116,7 @@ class Projects:
     async def write(
         self, user_id: UserId, project_id: ProjectId, section_id: SectionId, text: str, etag: str, author: Author
     ) -> Project:
-        """The text of a section. Raises as `Project.with_text`."""
+        """Write the text of a section. Raises as `Project.with_text`."""
         return await self._change(
             user_id, project_id, section_id, etag, author, lambda one: one.with_text(section_id, text), "written"
         )
@@ -130,7 +131,7 @@ class Projects:
         etag: str,
         author: Author,
     ) -> Project:
-        """Another text, for the person to accept or reject. Raises as `Project.with_text`."""
+        """Suggest another text, for the person to accept or reject. Raises as `Project.with_text`."""
         checked = checked_text(text, "text")
         asked = checked_text(instruction, "instruction", MAX_INSTRUCTION_CHARACTERS).strip()
 
@@ -161,7 +162,7 @@ class Projects:
         author: Author,
         text: str | None = None,
     ) -> Project:
-        """Put the suggestion, or what the person made of it, in the place of the text.
+        """Replace the text by the suggestion, or by the person's version of it.
 
         Raises `SuggestionNotFoundError`, and as `write`.
         """
@@ -176,7 +177,7 @@ class Projects:
     async def reject(
         self, user_id: UserId, project_id: ProjectId, section_id: SectionId, suggestion_id: str, author: Author
     ) -> Project:
-        """Raises `SuggestionNotFoundError`."""
+        """Reject a suggestion. Raises `SuggestionNotFoundError`."""
 
         def rejected(project: Project) -> Project:
             _suggestion(project, section_id, suggestion_id)
@@ -187,7 +188,7 @@ class Projects:
     async def add_reference(
         self, user_id: UserId, project_id: ProjectId, record_id: str, key: str, author: Author
     ) -> tuple[Project, Reference]:
-        """Raises `WritingTooLargeError`."""
+        """Add a record to the bibliography. Raises `WritingTooLargeError`."""
 
         def added(project: Project) -> Project:
             return project.with_reference(record_id, key)[0]
@@ -196,18 +197,18 @@ class Projects:
         return project, next(one for one in project.references if one.record_id == record_id)
 
     async def remove_reference(self, user_id: UserId, project_id: ProjectId, key: str, author: Author) -> Project:
-        """Raises `ReferenceNotFoundError`."""
+        """Remove a record from the bibliography. Raises `ReferenceNotFoundError`."""
         return await self._change(user_id, project_id, "", None, author, lambda one: one.without_reference(key), "")
 
     async def revisions(
         self, user_id: UserId, project_id: ProjectId, part: str = "", *, limit: int, cursor: str | None = None
     ) -> RevisionPage:
-        """Raises `InvalidError` for a cursor that is none of ours."""
+        """A page of revisions. Raises `InvalidError` for an invalid cursor."""
         project = await self.get(user_id, project_id)
         return await self.store.revisions(project, part, limit=limit, cursor=cursor)
 
     async def revision(self, user_id: UserId, project_id: ProjectId, revision_id: str) -> Revision:
-        """Raises `RevisionNotFoundError`."""
+        """One revision. Raises `RevisionNotFoundError`."""
         found = await self.store.revision(await self.get(user_id, project_id), revision_id)
         if found is None:
             raise RevisionNotFoundError(f"There is no revision {revision_id[:40]}.")
@@ -216,7 +217,7 @@ class Projects:
     async def restore(
         self, user_id: UserId, project_id: ProjectId, revision_id: str, etag: str, author: Author
     ) -> Project:
-        """As it was after a change, as a change of its own. A section that is gone comes back as the last one.
+        """Restore a part from a revision, as a change of its own. A deleted section comes back as the last one.
 
         Raises `RevisionNotFoundError`.
         """
@@ -242,7 +243,8 @@ class Projects:
         change: Change,
         label: str,
     ) -> Project:
-        """Stored with a revision, where there is a `label` for it. None is the etag of what is changed as it is."""
+        """Change a project, with a revision if there is a `label` for it. Without an `etag` the present version is
+        changed."""
         for _ in range(MAX_ATTEMPTS):
             present = await self.get(user_id, project_id)
             if etag is not None and etag != _present_etag(present, part):
@@ -257,7 +259,7 @@ class Projects:
         raise ProjectBusyError("The project is being changed by others again and again. Try again in a moment.")
 
     async def _refuse(self, project: Project, part: str, etag: str) -> None:
-        """Raises `TextChangedError`, unless nothing is there that could be overwritten."""
+        """Raise `TextChangedError`, unless there is no text that could be overwritten."""
         text = _text_of(project, part)
         if not etag and not text:
             return
@@ -286,7 +288,7 @@ class Projects:
 
 
 def difference(before: str, after: str) -> str:
-    """A unified diff; empty where the texts are too long to compare."""
+    """A unified diff; empty if the texts are too long to compare."""
     old, new = before.splitlines(), after.splitlines()
     if max(len(old), len(new)) > MAX_COMPARED_LINES:
         return ""
@@ -294,7 +296,7 @@ def difference(before: str, after: str) -> str:
 
 
 def reference_key(paper: Paper, make: Callable[[Paper], str]) -> str:
-    """Of letters that pandoc takes in a key."""
+    """A key of characters that pandoc accepts."""
     return "".join(one for one in make(paper) if one.isascii() and (one.isalnum() or one in "-_")) or "ref"
 
 

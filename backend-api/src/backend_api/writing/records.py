@@ -1,4 +1,4 @@
-"""Records of the corpus, for citations; none where this deployment has no papers."""
+"""Records of the corpus, for citations; there are none if this deployment has no research."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The styles of citations, by the names under which a project has them."""
+"""Citation styles, by the names that projects use."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Style:
     label: str
     biblatex: str
     has_notes: bool = False
-    """Citations are footnotes."""
+    """Whether citations are footnotes."""
 
     @property
     def file(self) -> Path:
@@ -39,7 +39,7 @@ _BY_NAME = {style.name: style for style in STYLES}
 
 
 def style_of(name: str) -> Style:
-    """Raises `WritingInvalidError`."""
+    """The style of this name. Raises `WritingInvalidError`."""
     style = _BY_NAME.get(name)
     if style is None:
         raise WritingInvalidError(

@@ -1,4 +1,4 @@
-"""`project_create` and its siblings: the agent writes with the person, with citations that stand for papers kept."""
+"""`project_create` and its siblings: the agent writes with the person, and cites papers of the corpus."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ class DraftArguments(ProjectArguments):
 
 
 def writing_tools(writing: Writing | None, budget: Budget | None = None) -> list[Tool]:
-    """None tells of tools that nobody calls."""
+    """The tools. Without `writing` they only describe themselves and can't be called."""
 
     def told(work: Work[A]) -> Work[A]:
         async def run_call(call: ToolCall, arguments: A) -> Done:

@@ -314,8 +314,8 @@ export interface BodyPart {
   media_type: string
 }
 /**
- * Shell view: the command, the named shell, its exit code (None while it still runs) and working directory. Of a
- * command in the background `shell` is its id and `background` how it stands.
+ * Shell view: the command, the named shell, its exit code (None while it still runs) and working directory. For a
+ * command in the background `shell` is its id and `background` its state.
  */
 export interface ShellDisplay {
   type: 'shell'
@@ -344,7 +344,7 @@ export interface DiffDisplay {
   diff: string
 }
 /**
- * Browser view: where the browser is; the screenshot (base64) is moved to the event's body by the gateway.
+ * Browser view: the browser's page; the screenshot (base64) is moved to the event's body by the gateway.
  */
 export interface BrowserDisplay {
   type: 'browser'
@@ -355,8 +355,8 @@ export interface BrowserDisplay {
   image_media_type: string | null
 }
 /**
- * Desktop view: what was done; the screenshot (base64) is moved to the event's body by the gateway. `width` and
- * `height` are its pixels, `pointer_x` and `pointer_y` where the pointer is in it; None for a picture of a part.
+ * Desktop view: the action; the screenshot (base64) is moved to the event's body by the gateway. `width` and
+ * `height` are its pixels, `pointer_x` and `pointer_y` the pointer's position in it; None for a picture of a part.
  */
 export interface DesktopDisplay {
   type: 'desktop'
@@ -389,7 +389,7 @@ export interface SearchHit {
   snippet: string
 }
 /**
- * View of what an agent that researches has found; `refused` are those that did not hold.
+ * View of a research agent's findings; `refused` is the number of findings that could not be confirmed.
  */
 export interface FindingsDisplay {
   type: 'findings'
@@ -400,7 +400,7 @@ export interface FindingsDisplay {
   refused: number
 }
 /**
- * What an agent found, with the record of the corpus, the place in it and the passage that it rests on.
+ * A finding of an agent, with the record of the corpus, the place in it and the passage that it rests on.
  */
 export interface FindingItem {
   claim: string
@@ -429,7 +429,7 @@ export interface DocumentDisplay {
   url: string | null
 }
 /**
- * Code view: what code showed, in its order. `is_cut` says that there is more text than that.
+ * Code view: the outputs of code, in their order. `is_cut`: there is more text.
  */
 export interface CodeDisplay {
   type: 'code'
@@ -442,7 +442,7 @@ export interface CodeDisplay {
   is_cut: boolean
 }
 /**
- * What code wrote, or how a result reads.
+ * Output of code, or the text form of a result.
  */
 export interface CodeText {
   type: 'text'
@@ -474,7 +474,7 @@ export interface CodePicture {
   part: number | null
 }
 /**
- * Code navigation view: places in source code, in their order. `path` is where was looked, `subject` for what.
+ * Code navigation view: places in source code, in their order. `path` is the place searched, `subject` the term.
  */
 export interface NavigationDisplay {
   type: 'navigation'
@@ -487,7 +487,7 @@ export interface NavigationDisplay {
   is_cut: boolean
 }
 /**
- * A definition in source code, or a line where a name is used; `container` is what it is inside of.
+ * A definition in source code, or a line where a name is used; `container` is the definition around it.
  */
 export interface CodePlace {
   path: string

@@ -855,8 +855,8 @@ export interface ForkListBody {
   items: ForkBody[]
 }
 /**
- * `kind` is `title`, or who wrote the message, `user` or `agent`; of a title `message_id` and `seq` are null. The
- * page shows a message at `/s/{session_id}#m-{message_id}`.
+ * `kind` is `title`, or the author of the message, `user` or `agent`; for a title `message_id` and `seq` are null.
+ * The page shows a message at `/s/{session_id}#m-{message_id}`.
  *
  * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "FoundBody".
@@ -871,7 +871,7 @@ export interface FoundBody {
   snippet: string
 }
 /**
- * Best first. `is_complete` is false while older messages are being indexed: ask again to find more.
+ * Best first. `is_complete` is false while older messages are being indexed: repeat the search to find more.
  *
  * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "FoundPageBody".
@@ -1117,8 +1117,8 @@ export interface LogOutBody {
   refresh_token?: string | null
 }
 /**
- * `url` is told this once: only a digest of its token is stored. It begins with a slash where the server does not
- * know its own address.
+ * `url` is returned only this once: only a digest of its token is stored. It begins with a slash if the server does
+ * not know its own address.
  *
  * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "MadeShareBody".
@@ -1323,8 +1323,8 @@ export interface MessageBody {
   interrupt?: boolean
 }
 /**
- * Times at which no message was sent. `count` goes up to 1000. `late`: nobody was there; `queue_full`: as many
- * messages waited in the session as may; `session_quota`: there were as many sessions as may be.
+ * Times at which no message was sent. `count` goes up to 1000. `late`: no server ran; `queue_full`: the session had
+ * too many waiting messages; `session_quota`: the user had too many sessions.
  *
  * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "MissedBody".
@@ -1352,7 +1352,7 @@ export interface ModelBody {
   vision: boolean
 }
 /**
- * As for a trial: what is left out is as the caller has it saved.
+ * The fields of a trial: one that is left out is taken from the caller's settings.
  *
  * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "ModelListingBody".
@@ -1539,7 +1539,7 @@ export interface PortAddressBody {
   expires_at: string
 }
 /**
- * `GET .../ports` tells the same, and `POST .../ports/{id}/address` answers where a browser opens it.
+ * The same as in `GET .../ports`; `POST .../ports/{id}/address` returns the address at which a browser opens it.
  *
  * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "PortResourceBody".
@@ -2044,7 +2044,7 @@ export interface SandboxBody {
   notice: string | null
 }
 /**
- * Empty lists: there is the default only.
+ * Image and size choices; with empty lists there is only the default.
  *
  * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "SandboxChoicesBody".
@@ -2115,8 +2115,8 @@ export interface SavedTextBody {
   etag: string
 }
 /**
- * `next_at` is null while it is paused, and once it is over. `pause_reason` says why it was paused by no person.
- * `missed` is what no message has told of yet.
+ * `next_at` is null while it is paused, and once it is over. `pause_reason` is the reason of an automatic pause.
+ * `missed` are occurrences that no message has reported yet.
  *
  * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "ScheduleBody".
@@ -2141,8 +2141,8 @@ export interface ScheduleBody {
   created_at: string
 }
 /**
- * The last message. `due_at` is null where it was asked for; `missed` is what it made up for; `status` is that of
- * the run that read it, null where that is gone.
+ * The last message. `due_at` is null if a person requested it; `missed` are the occurrences it makes up for;
+ * `status` is that of the run that read it, null if the run is gone.
  *
  * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "ScheduledRunBody".
@@ -2156,7 +2156,7 @@ export interface ScheduledRunBody {
   status: string | null
 }
 /**
- * All of the caller's, the newest first.
+ * Schedules of the caller, newest first.
  *
  * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "ScheduleListBody".
@@ -2266,8 +2266,8 @@ export interface SettingsBody {
   authors?: string[] | null
 }
 /**
- * `title` is that of the conversation as it was then; `file_count` and `file_bytes` are of the copies that go
- * along.
+ * `title` is the conversation's title at the creation of the link; `file_count` and `file_bytes` are of the shared
+ * copies.
  *
  * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "ShareBody".
@@ -2286,7 +2286,7 @@ export interface ShareBody {
   file_bytes: number
 }
 /**
- * The newest first.
+ * Links, newest first.
  *
  * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "ShareListBody".
@@ -2295,8 +2295,8 @@ export interface ShareListBody {
   items: ShareBody[]
 }
 /**
- * `is_running`: the agent is at work in a conversation that is shared live. `last_seq` is the last number that is
- * shown.
+ * `is_running`: the agent is at work in a conversation that is shared live. `last_seq` is the number of the last
+ * visible event.
  *
  * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "SharedBody".
@@ -2727,8 +2727,8 @@ export interface ToolBody {
     | null
 }
 /**
- * A field that is left out is as the caller has it saved. With another `base_url` than the saved one a saved key is
- * not used: give `key`.
+ * A field that is left out is taken from the caller's settings. With another `base_url` than the saved one a saved
+ * key is not used: give `key`.
  *
  * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "TrialBody".
@@ -2772,7 +2772,7 @@ export interface UnlockBody {
   passphrase: string
 }
 /**
- * What is sent as `X-Share-Access` until `expires_at`.
+ * The pass to send as `X-Share-Access` until `expires_at`.
  *
  * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "UnlockedBody".
@@ -2798,8 +2798,8 @@ export interface UpdateFolderBody {
   instructions?: string | null
 }
 /**
- * What is left out stays. `at` takes the place of `cron`, and the other way round; `session_id` null has each
- * message open a session; `paused` false has one go on from now, without what it would have sent.
+ * Fields that are left out stay. `at` replaces `cron`, and the other way round; `session_id` null makes each
+ * message open a session; `paused` false resumes a schedule from now on, without the messages it would have sent.
  *
  * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "UpdateScheduleBody".
@@ -2920,7 +2920,7 @@ export interface WriteMemoryBody {
   if_match?: string | null
 }
 /**
- * `application/problem+json`: what went wrong, in a stable `code`, and what to do, in `detail`.
+ * `application/problem+json`: the error as a stable `code`, and the cause and what to do as `detail`.
  *
  * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "Problem".
@@ -2937,8 +2937,8 @@ export interface Problem {
   limit_bytes?: number | null
 }
 /**
- * One invalid field of a request; `field` is a dotted path such as `body.title`. `code` says the same as
- * `message`, for whoever has words of their own for it; most have none.
+ * One invalid field of a request; `field` is a dotted path such as `body.title`. `code` has the meaning of
+ * `message`, for clients that use their own words for it; most have none.
  *
  * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "FieldError".

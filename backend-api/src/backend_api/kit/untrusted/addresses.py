@@ -1,8 +1,8 @@
-"""Which addresses are those of the public internet.
+"""Recognises addresses of the public internet.
 
-By tables of our own, as what `ipaddress` calls global has changed between releases of Python. They follow the
-registries of IANA for special purposes; of IPv6 only what is given out as global unicast counts, which leaves out the
-forms that carry an address of IPv4 (mapped, compatible, translated), and of the rest those that tunnel one.
+The tables are our own, as what `ipaddress` calls global has changed between releases of Python. They follow IANA's
+registries of special purposes; of IPv6 only global unicast counts, which leaves out the forms that carry an IPv4
+address (mapped, compatible, translated), and of the rest those that tunnel one.
 """
 
 from __future__ import annotations
@@ -51,14 +51,15 @@ _SPECIAL_6 = tuple(
 
 
 def is_public(address: IPv4Address | IPv6Address) -> bool:
-    """Whether anybody may be connected to it on behalf of whoever names it."""
+    """Whether the server may connect to it for whoever names it."""
     if isinstance(address, IPv4Address):
         return not any(address in network for network in _SPECIAL_4)
     return address in _GLOBAL_6 and not any(address in network for network in _SPECIAL_6)
 
 
 def address_of(text: str) -> IPv4Address | IPv6Address | None:
-    """None for a name. Other forms of a number than four decimal parts are none, nor is one that names an interface."""
+    """The address; None for a name. A number in another form than four decimal parts is no address, nor is one that
+    names an interface."""
     try:
         return ip_address(text) if "%" not in text else None
     except ValueError:

@@ -1,4 +1,4 @@
-"""The body of an answer within a bound of bytes, unpacked too."""
+"""The body of an answer within a bound of bytes, also once it is decompressed."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from service_kit.amounts import size_text
 from service_kit.bounded_http import Bounds, RefusedAnswerError, StreamedAnswer
 
 ENCODINGS = "gzip, identity"
-"""What is asked for. Of others, and of one within another, nothing is unpacked."""
+"""The accepted encodings. Others, and nested ones, are not decompressed."""
 _GZIP = 16 + zlib.MAX_WBITS
 
 
 async def whole_body(response: httpx.Response, limit: int) -> bytes:
-    """Within the caller's time. Raises `FetchTooLargeError`, `FetchFailedError` and `httpx.TransportError`."""
+    """Read within the caller's time. Raises `FetchTooLargeError`, `FetchFailedError` and `httpx.TransportError`."""
     coding = response.headers.get("content-encoding", "").strip().lower()
     if coding not in ("", "identity", "gzip", "x-gzip"):
         raise FetchFailedError("What came is packed in a way nobody asked for.")
@@ -24,7 +24,7 @@ async def whole_body(response: httpx.Response, limit: int) -> bytes:
     content = bytearray()
     try:
         async for piece in StreamedAnswer(response, Bounds(body_bytes=limit, head_s=0.0), began=0.0).pieces():
-            # No more than one byte too many is unpacked of any piece.
+            # Each piece is decompressed only up to one byte over the bound.
             content += piece if unpacker is None else unpacker.decompress(piece, limit - len(content) + 1)
             if len(content) > limit:
                 raise _too_large(limit)

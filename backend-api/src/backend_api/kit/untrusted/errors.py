@@ -1,8 +1,8 @@
-"""Why nothing was fetched from an address.
+"""Errors of fetching from an address.
 
-AddressRefusedError     the address is none that this server fetches from, whoever asks
-  HostRefusedError      its host or port is none, unless the deployment names it
-FetchTooLargeError      there is more at it than is taken
+AddressRefusedError     this server does not fetch from the address, whoever requests it
+  HostRefusedError      its host or port is not allowed, unless the deployment names it
+FetchTooLargeError      the answer is over the bound
 FetchFailedError        nothing usable came from it
 """
 
@@ -12,8 +12,8 @@ from backend_api.kit.errors import InvalidError, TooLargeError, UpstreamError
 
 
 class AddressRefusedError(InvalidError):
-    """It, or one it leads to, is no public address of the web. The detail says which and why, and `fault` is a stable
-    code of that."""
+    """The address, or one it leads to, is not a public address of the web. The detail gives the address and the reason,
+    and `fault` is a stable code of the reason."""
 
     code = "address_refused"
 
@@ -22,17 +22,17 @@ class AddressRefusedError(InvalidError):
 
 
 class HostRefusedError(AddressRefusedError):
-    """Where it leads is not public, or not the web's port. A deployment may allow it all the same."""
+    """The target is not public, or not at a port of the web. A deployment may allow it all the same."""
 
 
 class FetchTooLargeError(TooLargeError):
-    """What is there is over the bound of whoever asked."""
+    """The answer is over the caller's bound."""
 
     code = "fetch_too_large"
 
 
 class FetchFailedError(UpstreamError):
-    """Nothing answered in time, or with something that is no answer."""
+    """Nothing answered in time, or the answer is invalid."""
 
     code = "fetch_failed"
     retryable = True

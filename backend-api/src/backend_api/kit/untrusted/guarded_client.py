@@ -31,7 +31,7 @@ USER_AGENT = "Mozilla/5.0 (compatible; Deskmate/1.0)"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchLimits:
-    """Of one fetch, redirects included; `body_bytes` packed and unpacked."""
+    """Bounds of one fetch, redirects included; `body_bytes` holds before and after decompression."""
 
     body_bytes: int
     whole_s: float
@@ -39,8 +39,8 @@ class FetchLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fetched:
-    """What is at `url`, which redirects led to, whatever its status. `media_type` is in small letters, empty where the
-    server says none; names of `headers` are in small letters."""
+    """The answer at `url`, to which redirects led, whatever its status. `media_type` is in lower case, empty if the
+    server sends none; names of `headers` are in lower case."""
 
     url: str
     status: int
@@ -51,8 +51,8 @@ class Fetched:
 
 
 class GuardedClient:
-    """Connects to nothing but what `FetchRules` allow, each redirect anew, for an owner (`lookups_of`) so many at
-    once. It keeps neither connections nor cookies."""
+    """Connects only to what `FetchRules` allow, checked for each redirect, and limits each owner's fetches at once
+    (`lookups_of`). It keeps neither connections nor cookies."""
 
     def __init__(self, http: httpx.AsyncClient, rules: FetchRules) -> None:
         self._http = http
@@ -62,8 +62,9 @@ class GuardedClient:
     async def get(
         self, url: str, limits: FetchLimits, *, accept: str = "*/*", headers: Mapping[str, str] | None = None
     ) -> Fetched:
-        """`headers`, such as a key, are sent to the host of the URL alone, and to no other that it redirects to.
-        Raises `AddressRefusedError`, `FetchTooLargeError`, `FetchFailedError`. Cancelling closes the connection."""
+        """Fetch a URL. `headers`, such as a key, are sent to the host of the URL only, and to no other that it
+        redirects to. Raises `AddressRefusedError`, `FetchTooLargeError`, `FetchFailedError`. Cancelling closes the
+        connection."""
         try:
             async with asyncio.timeout(limits.whole_s), self._shares.of(owner_of_lookups()):
                 return await self._follow_redirects(url, limits, {"Accept": accept}, headers or {})
@@ -144,8 +145,8 @@ async def guarded_transport(
     certificates: ssl.SSLContext | None = None,
     at_once: int = AT_ONCE,
 ) -> AsyncGenerator[PoolTransport]:
-    """Connects to nothing but addresses that the rules allow; whether a URL may be asked for, its user checks. With a
-    `proxy` it is that which resolves names, and has to refuse private addresses."""
+    """A transport that connects only to addresses that the rules allow; its user checks URLs. A `proxy` resolves the
+    names itself, and has to refuse private addresses."""
     system = SystemResolver()
     pool = httpcore.AsyncConnectionPool(
         ssl_context=certificates or trusted_certificates(),
@@ -157,7 +158,7 @@ async def guarded_transport(
     try:
         yield PoolTransport(pool)
     finally:
-        # Its connections end with it, also where nobody gave it to a client.
+        # Its connections end with it, even if nobody gave it to a client.
         await pool.aclose()
         system.close()
 

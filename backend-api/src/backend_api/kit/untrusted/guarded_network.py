@@ -13,18 +13,18 @@ from backend_api.kit.untrusted.resolver import Resolve
 from backend_api.kit.untrusted.rules import FetchRules
 
 MOST_TRIED = 4
-"""Of the addresses of a name."""
+"""The most addresses of a name that are tried."""
 
 
 class AddressGuard:
-    """Resolves a name once, for the connection that is made then: what a name server says later is not asked."""
+    """Resolves a name once, for the connection that is then made: later answers of a name server have no effect."""
 
     def __init__(self, rules: FetchRules, resolve: Resolve) -> None:
         self._rules = rules
         self._resolve = resolve
 
     async def addresses(self, host: str, port: int) -> Sequence[str]:
-        """At least one. Raises `AddressRefusedError` where one of them is not allowed, and `OSError`."""
+        """At least one allowed address. Raises `AddressRefusedError` if one of them is not allowed, and `OSError`."""
         found = [host] if address_of(host) is not None else list(await self._resolve(host, port))
         if not found:
             raise OSError(f"{host} has no address")
@@ -33,11 +33,12 @@ class AddressGuard:
 
 
 class GuardedNetwork(httpcore.AsyncNetworkBackend):
-    """What `httpcore` connects by. It still takes the host's name for the certificate and the `Host` header."""
+    """The backend by which `httpcore` connects. It still uses the host's name for the certificate and the `Host`
+    header."""
 
     def __init__(self, guard: AddressGuard, network: httpcore.AsyncNetworkBackend | None = None) -> None:
         self._guard = guard
-        # For a type checker the library's own may be missing.
+        # A type checker may not have the library's own types.
         self._network = network or cast("httpcore.AsyncNetworkBackend", httpcore.AnyIOBackend())
 
     async def connect_tcp(
@@ -48,7 +49,7 @@ class GuardedNetwork(httpcore.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        """Raises `AddressRefusedError` beside what the library raises."""
+        """Connect to a checked address. Raises `AddressRefusedError` beside what the library raises."""
         try:
             addresses = await self._guard.addresses(host, port)
         except OSError as error:
@@ -64,9 +65,9 @@ class GuardedNetwork(httpcore.AsyncNetworkBackend):
     async def connect_unix_socket(
         self, path: str, timeout: float | None = None, socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None
     ) -> httpcore.AsyncNetworkStream:
-        """None is: no address names one."""
+        """Refuse every socket, as no address names one."""
         raise AddressRefusedError("A socket of this machine is not fetched from.")
 
     async def sleep(self, seconds: float) -> None:
-        """As the library does."""
+        """Sleep as the library does."""
         await self._network.sleep(seconds)

@@ -13,23 +13,23 @@ from backend_api.kit.untrusted.errors import FetchFailedError
 from backend_api.kit.untrusted.shares import Shares
 
 AT_ONCE = 32
-"""Look-ups of a process, each in a thread."""
+"""The most look-ups of a process at once, each in a thread."""
 AT_ONCE_OF_OWNER = 4
 WAIT_S = 5.0
-"""For one of an owner's look-ups to end."""
+"""Seconds to wait until one of an owner's look-ups ends."""
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
-"""All addresses that a name has, the best first. Raises `OSError` and `FetchFailedError`."""
+"""Returns all addresses of a name, the best first. Raises `OSError` and `FetchFailedError`."""
 _owner: ContextVar[str] = ContextVar("owner_of_lookups", default="")
 
 
 def owner_of_lookups() -> str:
-    """Empty where nobody said."""
+    """The owner of look-ups; empty if none is set."""
     return _owner.get()
 
 
 @contextmanager
 def lookups_of(owner: str) -> Generator[None]:
-    """Whose look-ups and fetches those are that are made within, such as a user's."""
+    """Set the owner, such as a user, of the look-ups and fetches made within the block."""
     before = _owner.set(owner)
     try:
         yield
@@ -38,9 +38,9 @@ def lookups_of(owner: str) -> Generator[None]:
 
 
 class SystemResolver:
-    """In threads of its own: a name server of whoever names a host may take its time, and all else that waits for the
-    loop's threads would wait for it. Nobody has more than some of these threads; a look-up that nobody waits for any
-    more counts until its thread is free."""
+    """Resolves in threads of its own: a user's own name server may be slow, and would hold up everything else that
+    needs the loop's threads. Each owner gets only some of these threads; an abandoned look-up counts until its thread
+    is free."""
 
     def __init__(self, lookup: Callable[[str, int], list[str]] | None = None, wait_s: float = WAIT_S) -> None:
         self._lookup = lookup or _addresses
@@ -63,14 +63,14 @@ class SystemResolver:
         def ended(looked: asyncio.Future[list[str]]) -> None:
             free.release()
             if not looked.cancelled():
-                # Nobody may be there to read it.
+                # Nobody may be left to read the result.
                 looked.exception()
 
         looking.add_done_callback(ended)
         return list(dict.fromkeys(await asyncio.shield(looking)))
 
     def close(self) -> None:
-        """What is asked already is not waited for."""
+        """Shut down without waiting for look-ups in progress."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 

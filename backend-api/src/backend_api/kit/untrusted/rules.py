@@ -1,4 +1,4 @@
-"""Which addresses are fetched from: what one may look like, and which hosts a deployment allows all the same."""
+"""Rules for addresses to fetch from: their form, and hosts that a deployment allows although they are private."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _INNER_NAMES = ("localhost", "local", "internal", "home.arpa")
 
 @dataclass(frozen=True, slots=True)
 class AllowedHost:
-    """Exactly this name or address; without a port on those of the web alone."""
+    """Exactly this name or address; without a port, only on the ports of the web."""
 
     host: str
     port: int | None = None
@@ -30,12 +30,12 @@ class AllowedHost:
 
 @dataclass(frozen=True, slots=True)
 class FetchRules:
-    """`allowed` are hosts of the deployment's own, which may be private."""
+    """The rules. `allowed` are hosts of the deployment's own, which may be private."""
 
     allowed: frozenset[AllowedHost] = frozenset()
 
     def checked(self, url: str) -> httpx.URL:
-        """What is connected to for it, if its host's addresses allow that. Raises `AddressRefusedError`."""
+        """The URL to connect to, provided that its host's addresses are allowed. Raises `AddressRefusedError`."""
         text = url.strip()
         if len(text) > MAX_URL_CHARACTERS or not text.isprintable() or " " in text or "\\" in text:
             raise AddressRefusedError(_NO_ADDRESS, "address_form")
@@ -58,17 +58,17 @@ class FetchRules:
         return parsed.copy_with(fragment=None)
 
     def allows(self, host: str, port: int) -> bool:
-        """Whether the deployment names it."""
+        """Whether the deployment allows this host and port."""
         return AllowedHost(host, port) in self.allowed or (port in PORTS.values() and AllowedHost(host) in self.allowed)
 
     def check_addresses(self, host: str, port: int, addresses: Sequence[str]) -> None:
-        """Of all addresses that a name has each must be public. Raises `HostRefusedError`."""
+        """Check that every address of a name is public. Raises `HostRefusedError`."""
         if not self.allows(host, port) and not all(map(_is_public, addresses)):
             raise HostRefusedError(f"{host} leads to an address that is not public.", "address_not_public")
 
 
 def allowed_hosts(entries: Iterable[str]) -> frozenset[AllowedHost]:
-    """Of entries such as `wiki.example.org`, `10.0.0.7:8080` or `[fd00::7]:8080`. Raises `ValueError`."""
+    """Parse entries such as `wiki.example.org`, `10.0.0.7:8080` or `[fd00::7]:8080`. Raises `ValueError`."""
     return frozenset(map(_allowed_host, entries))
 
 
@@ -100,7 +100,8 @@ def _check_host(host: str) -> None:
 
 
 def _is_name(host: str) -> bool:
-    """With a number as its last part it is none, but an address in whatever form: resolvers read `127.1`, `0x7f.1`."""
+    """Whether it is a name. With a number as its last part it is an address in some form: resolvers read `127.1`,
+    `0x7f.1`."""
     labels = host.split(".")
     return len(host) <= 253 and all(map(_LABEL.fullmatch, labels)) and not _NUMBER.fullmatch(labels[-1])
 

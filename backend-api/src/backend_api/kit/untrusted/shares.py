@@ -1,4 +1,4 @@
-"""So many of what there is for everybody are one owner's at once: the rest of theirs wait, and nobody else does."""
+"""Fair shares of a common resource: an owner over the limit waits, and nobody else does."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from weakref import WeakValueDictionary
 
 
 class Shares:
-    """Of each owner `most`."""
+    """Gives each owner `most` places."""
 
     def __init__(self, most: int) -> None:
         self._most = most
         self._free: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
 
     def of(self, owner: str) -> asyncio.Semaphore:
-        """To be held as long as one is used. It is remembered as long as anybody has it."""
+        """The owner's semaphore, to be held during each use. It exists as long as anybody holds a reference."""
         free = self._free.get(owner) or asyncio.Semaphore(self._most)
         self._free[owner] = free
         return free

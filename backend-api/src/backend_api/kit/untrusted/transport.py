@@ -1,4 +1,4 @@
-"""`httpx` over a pool of `httpcore` that connects as it is told: httpx itself takes no such pool."""
+"""A transport of `httpx` over a given pool of `httpcore`: httpx itself accepts no pool."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FAULTS: tuple[tuple[type[Exception], type[httpx.TransportError]], ...] = (
     (httpcore.ProtocolError, httpx.RemoteProtocolError),
     (httpcore.UnsupportedProtocol, httpx.UnsupportedProtocol),
 )
-"""The first that fits."""
+"""Mapping of errors, of which the first match counts."""
 
 
 class PoolTransport(httpx.AsyncBaseTransport):
@@ -26,7 +26,7 @@ class PoolTransport(httpx.AsyncBaseTransport):
         self._pool = pool
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Raises `httpx.TransportError`, and what the pool's network raises of its own."""
+        """Send a request. Raises `httpx.TransportError`, and the own errors of the pool's network."""
         asked = httpcore.Request(
             method=request.method,
             url=httpcore.URL(
@@ -41,12 +41,12 @@ class PoolTransport(httpx.AsyncBaseTransport):
         )
         with _faults_of_httpx():
             answer = await self._pool.handle_async_request(asked)
-        # The library says of its extensions that they may be anything.
+        # The library types its extensions as anything.
         extensions = cast("dict[str, Any]", answer.extensions)
         return httpx.Response(answer.status, headers=answer.headers, stream=_Body(answer), extensions=extensions)
 
     async def aclose(self) -> None:
-        """Ends all connections."""
+        """End all connections."""
         await self._pool.aclose()
 
 

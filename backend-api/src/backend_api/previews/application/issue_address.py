@@ -1,4 +1,4 @@
-"""An address that opens a port in a browser, for a minute."""
+"""Issuing an address that opens a port in a browser; it is valid for a minute."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from backend_api.previews.ports import OpenedPorts, PreviewTokens
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IssuedAddress:
-    """The secret part, and until when it holds."""
+    """The secret part of the address, and its expiry."""
 
     token: str
     expires_at: datetime

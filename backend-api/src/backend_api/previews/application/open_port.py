@@ -1,4 +1,4 @@
-"""Open a port of a session's sandbox to its user's browser, and close it."""
+"""Opening a port of a session's sandbox to its user's browser, and closing it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ COOKIE_TTL_S = 12 * 3600
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreviewPolicy:
-    """What the deployment chose. Without a `domain` no port is opened, and none that is open reached."""
+    """The deployment's choices. Without a `domain` no port can be opened, and open ones can't be reached."""
 
     domain: str = ""
     most: int = MAX_OPENED_PORTS_PER_SESSION
@@ -46,8 +46,8 @@ def _now() -> datetime:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenPort:
-    """Whatever listens there, or nothing yet. Raises `PortsOffError`, `PortRefusedError`, `SessionNotFoundError`,
-    `TooManyPortsError`."""
+    """Opens a port, whether a program listens there yet or not. Raises `PortsOffError`, `PortRefusedError`,
+    `SessionNotFoundError`, `TooManyPortsError`."""
 
     sessions: SessionRepository
     ports: OpenedPorts
@@ -58,7 +58,7 @@ class OpenPort:
     async def __call__(
         self, session_id: SessionId, user_id: UserId, port: int, *, label: str = "", opened_by: OpenedBy
     ) -> tuple[OpenedPort, bool]:
-        """The port, and whether it was not open before."""
+        """Open the port; returns it, and whether it was not open before."""
         await self.sessions.get(session_id, user_id)
         self.policy.check_on()
         check_port(port)
@@ -79,7 +79,8 @@ class OpenPort:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClosePort:
-    """What goes over it ends at once, in every gateway. Raises `SessionNotFoundError`, `PortNotFoundError`."""
+    """Closes a port; its connections end at once, in every gateway. Raises `SessionNotFoundError`,
+    `PortNotFoundError`."""
 
     sessions: SessionRepository
     ports: OpenedPorts
@@ -93,7 +94,7 @@ class ClosePort:
         await self.stream.append(session_id, events)
 
     async def by_number(self, session_id: SessionId, user_id: UserId, port: int) -> None:
-        """As above."""
+        """Close the port of this number."""
         opened = next((one for one in await self.ports.of_session(session_id) if one.port == port), None)
         if opened is None:
             raise PortNotFoundError(f"The port {port} is not open.")

@@ -1,4 +1,4 @@
-"""What goes over opened ports now: bounded for each port and each user, and ended with the port, its session or the
+"""Current connections of opened ports: limited per port and per user, and ended with the port, its session or the
 log-in."""
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ RETRY_AFTER_S = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreviewLimits:
-    """At one gateway. Requests are those of a port that begin within `window_s`. `sockets_of_a_user` are among what
-    they have at once: each holds whole messages, which may be large."""
+    """Limits at one gateway. `requests` are those of one port that begin within `window_s`. `sockets_of_a_user` are
+    part of `at_once_of_a_user`: each buffers whole messages, which may be large."""
 
     at_once_of_a_port: int = 48
     at_once_of_a_user: int = 96
@@ -38,7 +38,7 @@ class PreviewLimits:
 
 
 class PreviewConnections:
-    """Counted here, not across gateways: a connection belongs to one process, and so does what it costs."""
+    """Counted here, not across gateways: a connection belongs to one process, and so does its cost."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class PreviewConnections:
 
     @contextmanager
     def claim(self, port: OpenedPort, claims: AccessClaims, *, is_socket: bool = False) -> Generator[ConnectionAuth]:
-        """A place for the length of the block, whose `ended` is done when the block has to end. Raises
+        """Occupy a place for the length of the block; its `ended` is done when the block has to end. Raises
         `TooManyPreviewsError`."""
         self._count(port, is_socket=is_socket)
         with (
@@ -97,13 +97,13 @@ class PreviewConnections:
             raise TooManyPreviewsError("Too many requests are under way.", retry_after_s=RETRY_AFTER_S)
 
     def close(self) -> None:
-        """Tell all of them that the gateway ends."""
+        """Signal to all connections that the gateway shuts down."""
         self._is_closed = True
         for auth in [auth for beside in self._held.values() for auth in beside]:
             auth.end(None)
 
     async def watch_ports(self) -> None:
-        """End what goes over ports that are open no more; until cancelled."""
+        """End connections of ports that are closed, until cancelled."""
         loop = asyncio.get_running_loop()
         async with self._notifier.subscribe(Topic.PORT_CLOSED) as closed:
             look_at = loop.time() + self._every_s
@@ -120,7 +120,7 @@ class PreviewConnections:
                     logger.exception("looking at opened ports failed")
 
     async def _end_revoked(self) -> None:
-        # Those that came meanwhile were checked then.
+        # Connections that began meanwhile were checked then.
         asked = {port_id: tuple(beside) for port_id, beside in self._held.items()}
         if not asked:
             return
@@ -132,7 +132,7 @@ class PreviewConnections:
 
 @contextmanager
 def _counting(places: Counter[UserId], user_id: UserId, so_many: int) -> Generator[None]:
-    """For the length of the block; nothing stays of who has none."""
+    """Count for the length of the block; entries of users without connections are removed."""
     places[user_id] += so_many
     try:
         yield

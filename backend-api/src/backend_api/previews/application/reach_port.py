@@ -1,4 +1,4 @@
-"""Who may reach an opened port, and the sandbox that it is a port of."""
+"""Access to an opened port, and the sandbox that it belongs to."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ from backend_api.sandboxes.ports import RemoteHosts, RunningSandboxes
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReachPort:
-    """Nothing of what was found at an earlier request is believed at the next one: the port, its session, its user and
-    the log-in are looked up each time."""
+    """Nothing is cached between requests: the port, its session, its user and the log-in are looked up each time."""
 
     ports: OpenedPorts
     tokens: PreviewTokens
@@ -31,20 +30,20 @@ class ReachPort:
     policy: PreviewPolicy
 
     async def enter(self, port_id: PortId, address: str) -> str:
-        """What the browser gets for the token of an address. Raises `PreviewTokenError`, `PortNotFoundError`,
-        `TokenInvalidError`."""
+        """The cookie that the browser gets for the token of an address. Raises `PreviewTokenError`,
+        `PortNotFoundError`, `TokenInvalidError`."""
         grant = self.tokens.read_address(address)
         await self._checked(port_id, grant)
         return self.tokens.sign_cookie(grant, expires_s=self.policy.cookie_ttl_s)
 
     async def admit(self, port_id: PortId, cookies: Iterable[str]) -> tuple[OpenedPort, AccessClaims]:
-        """Raises as `enter` does."""
+        """The port and log-in that one of the cookies grants. Raises as `enter` does."""
         grant = self._grant(port_id, cookies)
         return await self._checked(port_id, grant), grant.claims
 
     async def sandbox_of(self, port: OpenedPort) -> Sandbox:
-        """None is started for this; a remote host is connected to. Raises `SandboxNotRunningError`,
-        `SandboxUnavailableError`."""
+        """The port's sandbox, which is not started for this; a remote host is connected to. Raises
+        `SandboxNotRunningError`, `SandboxUnavailableError`."""
         if self.hosts is not None and await self.hosts.has(port.session_id):
             return await self.hosts.ensure(port.session_id)
         sandbox = await self.sandboxes.running(port.session_id)

@@ -1,4 +1,4 @@
-"""What the stream of a session tells when its opened ports change."""
+"""Events in a session's stream when its opened ports change."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from backend_api.previews.domain.entity import OpenedPort
 
 EVENTS_OF_A_CHANGE = 2
 ChangeEvents = tuple[PortOpened | PortClosed, ResourcesUpdated]
-"""What changed, then all ports."""
+"""The change, then all ports."""
 
 
 def opening_events(port: OpenedPort, now_open: Sequence[OpenedPort]) -> ChangeEvents:
-    """`now_open` are all of the session, this one among them."""
+    """The events of an opening. `now_open` are all ports of the session, this one included."""
     opened = PortOpened(port_id=port.id, port=port.port, label=port.label, opened_by=port.opened_by)
     return opened, resources_of(now_open)
 
 
 def closing_events(port: OpenedPort, now_open: Sequence[OpenedPort]) -> ChangeEvents:
-    """`now_open` are those that are left."""
+    """The events of a closing. `now_open` are the ports that are left."""
     return PortClosed(port_id=port.id, port=port.port), resources_of(now_open)
 
 
 def resources_of(ports: Sequence[OpenedPort]) -> ResourcesUpdated:
-    """In their order."""
+    """The event with these ports, in their order."""
     return ResourcesUpdated(
         resources=[
             PortResource(id=one.id, port=one.port, label=one.label, opened_at=one.opened_at, opened_by=one.opened_by)

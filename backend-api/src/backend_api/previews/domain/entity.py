@@ -1,4 +1,4 @@
-"""A port of a session's sandbox that its user opened, so that a browser reaches what listens there."""
+"""A port of a session's sandbox that its user opened, so that a browser reaches the program that listens there."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from backend_api.kit.ids import SessionId, UserId
 from backend_api.previews.domain.errors import PortRefusedError
 
 PortId = NewType("PortId", str)
-"""A DNS label: nobody guesses one, and the host of each port's address has its own."""
+"""A DNS label that can't be guessed; each port's address has a host of this name."""
 OpenedBy = Literal["agent", "person"]
 
 FIRST_PORT = 1024
 LAST_PORT = 65535
 RESERVED_PORTS = frozenset({7000, 9222})
-"""Of the sandbox's own services: the endpoint of its tools, and the control port of its browser."""
+"""Ports of the sandbox's own services: the endpoint of its tools, and the control port of its browser."""
 MAX_LABEL_CHARACTERS = 80
 MAX_OPENED_PORTS_PER_SESSION = 8
 _ID_BYTES = 16
@@ -29,7 +29,7 @@ _ID = re.compile("[a-z2-7]{26}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenedPort:
-    """Open until it is closed or its session deleted, whatever becomes of the sandbox meanwhile."""
+    """A port is open until it is closed or its session deleted, whatever happens to the sandbox meanwhile."""
 
     id: PortId
     session_id: SessionId
@@ -49,17 +49,17 @@ class PreviewGrant:
 
 
 def new_port_id() -> PortId:
-    """128 random bits in base 32."""
+    """A new id of 128 random bits in base 32."""
     return PortId(base64.b32encode(secrets.token_bytes(_ID_BYTES)).decode().rstrip("=").lower())
 
 
 def port_id_from(text: str) -> PortId | None:
-    """None for what is no id."""
+    """The id; None if the text is no id."""
     return PortId(text) if _ID.fullmatch(text) else None
 
 
 def check_port(port: int) -> None:
-    """Raises `PortRefusedError`."""
+    """Check the number. Raises `PortRefusedError`."""
     if not FIRST_PORT <= port <= LAST_PORT or port in RESERVED_PORTS:
         own = " and ".join(str(one) for one in sorted(RESERVED_PORTS))
         raise PortRefusedError(
@@ -70,6 +70,6 @@ def check_port(port: int) -> None:
 
 
 def clean_label(label: str) -> str:
-    """One line of visible characters."""
+    """The label as one line of visible characters."""
     visible = "".join(one if one.isprintable() else " " for one in label)
     return " ".join(visible.split())[:MAX_LABEL_CHARACTERS]

@@ -1,4 +1,4 @@
-"""What can go wrong with opened ports, and with what listens behind them."""
+"""Errors of opened ports, and of the programs behind them."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from backend_api.kit.errors import (
 
 
 class PortRefusedError(InvalidError):
-    """No port that may be opened."""
+    """The port may not be opened."""
 
     code = "port_refused"
 
 
 class PortsOffError(ConflictError):
-    """The deployment has no domain for them."""
+    """The deployment has no domain for opened ports."""
 
     code = "ports_off"
 
@@ -32,30 +32,30 @@ class PortsOffError(ConflictError):
 
 
 class TooManyPortsError(ConflictError):
-    """The session has as many open as one may have."""
+    """The session has reached the limit of open ports."""
 
     code = "too_many_ports"
 
     @classmethod
     def of(cls, at_most: int) -> TooManyPortsError:
-        """For a session that has `at_most`."""
+        """The error for a session that has `at_most`."""
         return cls(f"This conversation has {at_most} ports open, which is the maximum. Close one first.")
 
 
 class PortNotFoundError(NotFoundError):
-    """Closed, of another session, or none."""
+    """The port is closed, belongs to another session, or never existed."""
 
     code = "port_not_found"
 
 
 class PreviewTokenError(UnauthenticatedError):
-    """An address or a cookie of one that is forged, expired, or of another port."""
+    """The token of an address or of a cookie is forged, expired, or of another port."""
 
     code = "preview_token_invalid"
 
 
 class TooManyPreviewsError(LimitError):
-    """More goes over an opened port, or over all of a user, than may at once."""
+    """An opened port, or all ports of a user, have reached the limit of connections."""
 
     code = "too_many_previews"
 
@@ -73,6 +73,6 @@ class NothingListensError(UnavailableError):
 
 
 class AppFailedError(UpstreamError):
-    """The program at the port broke off, took too long, or said what is no answer."""
+    """The program at the port broke off, took too long, or sent an invalid answer."""
 
     code = "app_failed"

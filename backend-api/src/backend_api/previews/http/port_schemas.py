@@ -1,4 +1,4 @@
-"""Opened ports as they are told over HTTP."""
+"""Opened ports in HTTP answers."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ async def list_ports(
     sessions: Annotated[SessionRepository, port("sessions")],
     opened_ports: Annotated[OpenedPorts, port("opened_ports")],
 ) -> OpenedPortsBody:
-    """List the ports that are open."""
+    """List the open ports."""
     session = await sessions.get(SessionId(session_id), caller.user.id)
     opened = await opened_ports.of_session(session.id)
     return OpenedPortsBody(ports=[OpenedPortBody.model_validate(one) for one in opened])
@@ -59,7 +59,7 @@ async def open_port(
     open_port: Annotated[OpenPort, port("open_port")],
     response: Response,
 ) -> OpenedPortBody:
-    """Open a port, whether an app listens there yet or not. One that is open stays as it is."""
+    """Open a port, whether an app listens there yet or not. An open port stays as it is."""
     opened, is_new = await open_port(
         SessionId(session_id), caller.user.id, body.port, label=body.label, opened_by="person"
     )
@@ -71,7 +71,7 @@ async def open_port(
 async def close_port(
     session_id: str, port_id: str, caller: CurrentCaller, close_port: Annotated[ClosePort, port("close_port")]
 ) -> None:
-    """Close a port. What goes over it ends."""
+    """Close a port. Its connections end."""
     await close_port(SessionId(session_id), caller.user.id, PortId(port_id))
 
 
@@ -84,7 +84,7 @@ async def issue_port_address(
     request: Request,
     options: Options,
 ) -> PortAddressBody:
-    """Issue the address that opens the port in a browser. It is valid for a minute; what it opens, for hours."""
+    """Issue the address that opens the port in a browser. It is valid for a minute; the access it gives, for hours."""
     issued = await issue_address(SessionId(session_id), caller.claims, PortId(port_id))
     url = preview_address(request, options, issue_address.policy.domain, port_id, issued.token)
     return PortAddressBody(url=url, expires_at=issued.expires_at)

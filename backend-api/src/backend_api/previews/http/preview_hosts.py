@@ -1,4 +1,4 @@
-"""Hosts of opened ports: `p-<id>` below the deployment's domain, and nothing else there."""
+"""Hosts of opened ports: `p-<id>` directly below the deployment's domain, and no other names."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 def preview_label(scope: Scope, domain: str) -> str | None:
-    """What stands before the domain, where that is, or should be, an opened port's; None of every other host.
+    """The label before the domain, if the host is of an opened port or has the form of one; None for every other host.
 
-    Of several hosts none counts: such a request is the edge's to refuse.
+    A request with several hosts has no label: the edge refuses it.
     """
     hosts = Headers(scope=scope).getlist("host")
     name = host_name(hosts[0]) if len(hosts) == 1 else None
@@ -32,12 +32,12 @@ def preview_label(scope: Scope, domain: str) -> str | None:
 
 
 def port_of(label: str) -> PortId | None:
-    """None of one that is no id."""
+    """The port id; None if the label contains none."""
     return port_id_from(label.removeprefix(_PREFIX))
 
 
 def preview_address(connection: HTTPConnection, options: WebOptions, domain: str, port_id: str, token: str) -> str:
-    """Where the port opens: by the scheme and the port that this server is reached by, unless the settings say them."""
+    """The address of the port, with the scheme and port of this request unless the settings name them."""
     public = urlsplit(options.public_url)
     scheme = public.scheme or connection.url.scheme
     name, _, said = domain.partition(":")

@@ -29,7 +29,8 @@ class MongoOpenedPorts:
         self._ports = database["opened_ports"]
 
     async def open(self, port: OpenedPort, *, at_most: int) -> tuple[OpenedPort, list[Event]]:
-        """Whoever changes ports of one session at once writes the session, and so does so one after the other."""
+        """Store the port. Every change writes the session, so concurrent changes of one session run one after the
+        other."""
         wanted: Document = {"session_id": port.session_id, "port": port.port}
 
         async def work(transaction: AsyncClientSession) -> list[Event]:
@@ -40,7 +41,7 @@ class MongoOpenedPorts:
             if await self._ports.count_documents(of_session, limit=at_most, session=transaction) >= at_most:
                 raise TooManyPortsError.of(at_most)
             await self._ports.insert_one(_document(port), session=transaction)
-            # Read as it is kept: a time is cut to milliseconds, which decides the order.
+            # Read back as stored: a time is cut to milliseconds, which decides the order.
             now_open = await self._read(port.session_id, transaction)
             return await self._record_events(transaction, session, opening_events(port, now_open))
 
@@ -72,7 +73,7 @@ class MongoOpenedPorts:
             return await self._read(session_id)
 
     async def present(self, port_ids: Collection[PortId]) -> dict[PortId, OpenedPort]:
-        """One read. The document of a deleted session stays for a while, disowned."""
+        """Read once. The document of a deleted session stays for a while, without an owner."""
         pipeline: list[Document] = [
             {"$match": {"_id": {"$in": list(port_ids)}}},
             {"$lookup": {"from": "sessions", "localField": "session_id", "foreignField": "_id", "as": "sessions"}},
@@ -88,7 +89,7 @@ class MongoOpenedPorts:
         return [_port(one) async for one in found.sort([("opened_at", ASCENDING), ("_id", ASCENDING)])]
 
     async def _write_session(self, transaction: AsyncClientSession, session_id: SessionId, user_id: UserId) -> Document:
-        """The session with the numbers of a change's events taken: `last_seq` is that of the last one."""
+        """The session, with the numbers of a change's events taken: `last_seq` is that of the last one."""
         session = await self._database["sessions"].find_one_and_update(
             {"_id": session_id, "user_id": user_id},
             [{"$set": {"last_seq": {"$add": ["$last_seq", EVENTS_OF_A_CHANGE]}, "updated_at": "$$NOW"}}],

@@ -1,1 +1,1 @@
-"""Each opened port under a host of its own."""
+"""The proxy of opened ports, each under a host of its own."""

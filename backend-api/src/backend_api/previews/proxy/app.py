@@ -1,4 +1,5 @@
-"""Opened ports, each under its own host, before any route of the gateway: neither answers to the name of the other."""
+"""Opened ports, each under its own host, routed before any route of the gateway: neither answers on the host of the
+other."""
 
 from __future__ import annotations
 
@@ -38,8 +39,8 @@ class PreviewHosts:
     def __init__(self, app: ASGIApp, options: WebOptions) -> None:
         self._app = app
         self._is_https = options.public_url.startswith("https://")
-        # No path of an app's is anybody's to read in a log, no header of ours is to change what it may do, and what
-        # callers say of themselves is an app's own.
+        # An app's paths do not belong in a log, our headers must not change what it may do, and the headers in which
+        # callers describe themselves are the app's own.
         rules = RequestRules(
             service="backend-api",
             count=_count,
@@ -54,7 +55,7 @@ class PreviewHosts:
             await self._app(scope, receive, send)
             return
         if self._is_https:
-            # Of several proxies the nearest one may say how it was reached by the next.
+            # Of several proxies the nearest one may report how the next one reached it.
             scope = {**scope, "scheme": "wss" if scope["type"] == "websocket" else "https"}
         await self._previews(scope, receive, send)
 
@@ -106,8 +107,8 @@ async def _pass(exchange: Exchange, scope: Scope, reach: ReachPort, port_id: Por
 
 
 async def _enter_with_token(scope: Scope, reach: ReachPort, port_id: PortId) -> Response | None:
-    """An address with a token leads to itself without it, so that it stands in no history and no referrer; None of any
-    other."""
+    """Redirect an address with a token to itself without the token, so that it is in no history and no referrer; None
+    for any other address."""
     request = Request(scope)
     token = request.query_params.get(TOKEN_PARAMETER)
     if token is None or scope["method"] not in _READS:
@@ -117,7 +118,7 @@ async def _enter_with_token(scope: Scope, reach: ReachPort, port_id: PortId) -> 
     try:
         answer.raw_headers.append(cookie_header(scope, await reach.enter(port_id, token), reach.policy.cookie_ttl_s))
     except PreviewTokenError:
-        # A browser that was let in before may come by an old address.
+        # A browser that has a cookie already may come by an old address.
         await reach.admit(port_id, read_cookies(scope))
     return answer
 
@@ -127,7 +128,7 @@ def _without_token(request: Request) -> str:
     kept = b"&".join(one for one in query.split(b"&") if one.partition(b"=")[0] != TOKEN_PARAMETER.encode())
     path: bytes = request.scope.get("raw_path") or b"/"
     target = (path + (b"?" + kept if kept else b"")).decode("ascii", "replace")
-    # With the host, as a path that begins with two slashes would name another one.
+    # The host is included because a path that begins with two slashes would name another one.
     return f"{request.scope['scheme']}://{request.headers['host']}{target}"
 
 

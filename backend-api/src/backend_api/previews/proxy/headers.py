@@ -1,8 +1,8 @@
-"""Which headers pass between a browser and a program in a sandbox whose port is open.
+"""Headers passed between a browser and a program in a sandbox whose port is open.
 
-The program is an attacker's: it hears nothing that admits to this service, and says nothing that reaches beyond its own
-host. It believes itself at `localhost`, as many development servers refuse other names. Names are compared in lower
-case; headers come and go as pairs of bytes, in their order.
+The program is untrusted: it receives nothing that gives access to this service, and sends nothing that has effect
+beyond its own host. It sees itself at `localhost`, as many development servers refuse other names. Names are compared
+in lower case; headers are pairs of bytes, in their order.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ _NOT_TO_PROGRAMS = frozenset(
     {b"host", b"expect", b"forwarded", b"x-real-ip", b"traceparent", b"tracestate", b"baggage", b"x-request-id"}
 )
 _NOT_FROM_PROGRAMS = frozenset({b"clear-site-data", b"strict-transport-security", b"alt-svc", b"public-key-pins"})
-"""What acts on other hosts or ports than the program's own: the first ends log-ins of the whole domain."""
+"""Headers that affect other hosts or ports than the program's own: the first ends log-ins of the whole domain."""
 _ORDERS_TO_PROXIES = (b"x-accel-", b"x-sendfile", b"x-lighttpd-send", b"x-reproxy-")
-"""How these begin: a proxy before this service may take them as its own server's, and answer with files of its machine.
-All but one, that a stream is not to be held back."""
+"""Prefixes of headers that a proxy before this service may take as its own server's, and answer with files of its
+machine. All are dropped but the one that says that a stream is not to be buffered."""
 _UNBUFFERED = b"x-accel-buffering"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origins:
-    """Where a request came to, such as `http` and `p-x.localhost:8000`, and the port it is passed on to."""
+    """The public origin of a request, such as `http` and `p-x.localhost:8000`, and the port it is passed on to."""
 
     scheme: str
     host: str
@@ -48,25 +48,25 @@ class Origins:
 
     @property
     def public(self) -> bytes:
-        """As the browser says it."""
+        """The origin as the browser names it."""
         return f"{self.scheme}://{self.host}".encode()
 
     @property
     def of_program(self) -> bytes:
-        """As the program says it."""
+        """The origin as the program names it."""
         return f"http://{self.host_of_program.decode()}".encode()
 
     @property
     def host_of_program(self) -> bytes:
-        """Its `Host`."""
+        """The program's `Host`."""
         return f"localhost:{self.port}".encode()
 
 
 def to_program(headers: Iterable[tuple[bytes, bytes]], origins: Origins) -> Headers:
-    """Headers of a request as the program gets them.
+    """Headers of a request in the form that the program gets.
 
-    Left out are those of the connection, what proxies added, and our own cookies; where they name the host that the
-    browser knows, they name the program's.
+    Headers of the connection, those that proxies added, and our own cookies are left out; the public host is replaced
+    by the program's.
     """
     passed: Headers = [
         (b"host", origins.host_of_program),
@@ -86,10 +86,10 @@ def to_program(headers: Iterable[tuple[bytes, bytes]], origins: Origins) -> Head
 
 
 def from_program(headers: Iterable[tuple[bytes, bytes]], origins: Origins) -> Headers:
-    """Headers of an answer as the browser gets them.
+    """Headers of an answer in the form that the browser gets.
 
-    A cookie is set for the program's own host alone, whatever domain it names, and none of ours is set. What sends the
-    browser to the program's own address sends it to the public one.
+    A cookie is set for the program's own host only, whatever domain it names, and none of our names is set. A redirect
+    to the program's own address leads to the public one.
     """
     passed = Headers()
     for name, value in _end_to_end(headers):
@@ -118,7 +118,7 @@ def _moved(address: bytes, froms: Iterable[bytes], to: bytes) -> bytes:
 
 
 def _end_to_end(headers: Iterable[tuple[bytes, bytes]]) -> Headers:
-    """Without those of the connection, and those that `Connection` says are."""
+    """The headers without those of the connection, and without those that `Connection` lists."""
     lowered = [(name.lower(), value) for name, value in headers]
     named = {one.strip().lower() for name, value in lowered if name == b"connection" for one in value.split(b",")}
     return [(name, value) for name, value in lowered if name not in HOP_BY_HOP and name not in named]
@@ -129,7 +129,8 @@ def _without_own_cookies(cookies: bytes) -> bytes:
 
 
 def _name_of(cookie: bytes) -> bytes:
-    """A cookie without a name is sent as its value alone, which another part then reads as a name and a value."""
+    """The name of a cookie. One without a name is sent as its value alone, which the receiver then parses as name and
+    value."""
     return cookie.partition(b";")[0].strip(b" \t=").partition(b"=")[0].strip()
 
 

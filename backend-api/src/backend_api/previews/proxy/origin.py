@@ -1,4 +1,4 @@
-"""Requests to an opened port that a page of elsewhere makes: browsers send the cookie along with some of them."""
+"""Check of the origin of requests to an opened port: browsers send the cookie with some requests of foreign pages."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ class ForeignRequestError(ForbiddenError):
 
 
 def check_origin(scope: Scope) -> None:
-    """Let through what the app's own pages ask for, what a person types or follows, and what is no browser.
+    """Allow requests of the app's own pages, addresses that a person types or follows, and clients that are no
+    browsers.
 
-    The pages of two opened ports are of one site, so that `SameSite` holds neither off the other. Raises
-    `ForeignRequestError`.
+    The pages of two opened ports are of one site, so `SameSite` does not keep them apart. Raises `ForeignRequestError`.
     """
     headers = Headers(scope=scope)
     site = headers.get("sec-fetch-site")

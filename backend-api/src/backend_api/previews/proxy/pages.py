@@ -1,4 +1,4 @@
-"""What a browser is shown in the place of an app: in English, or in Chinese where that is wanted more."""
+"""Pages shown in place of an app: in English, or in Chinese if the browser prefers it."""
 
 from __future__ import annotations
 
@@ -113,13 +113,13 @@ _FAILED: _Page = (
 
 
 def page_of(error: DomainError, scope: Scope) -> Response:
-    """The page that says what is wrong, with its status."""
+    """The page that describes the error, with its status."""
     found = next((_PAGES[kind] for kind in type(error).__mro__ if kind in _PAGES), _FAILED)
     status, english, chinese = found
     is_chinese = wants_chinese(Headers(scope=scope).get("accept-language", ""))
     words, language = (chinese, "zh") if is_chinese else (english, "en")
     title, text = html.escape(words.title), html.escape(words.text)
-    # What is wrong with a machine of one's own nobody else can know.
+    # Only the error itself describes what is wrong with a machine of the user's own.
     reason = f"<p>{html.escape(error.detail)}</p>" if isinstance(error, RemoteHostError) else ""
     body = (
         f'<!doctype html><html lang="{language}"><meta charset="utf-8">'

@@ -1,4 +1,4 @@
-"""Passes a request to the program at an opened port, and its answer back, both as they come."""
+"""Passes a request to the program at an opened port, and its answer back, both as they arrive."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ PIECE_BYTES = 64 * 1024
 
 
 class ClientGoneError(Exception):
-    """Nobody waits for the answer any more."""
+    """The client has gone, so nobody waits for the answer."""
 
 
 def origins_of(scope: Scope, port: OpenedPort) -> Origins:
-    """As the request says them; its scheme is that of HTTP, of a socket too."""
+    """The origins of a request; the scheme is that of HTTP, for a socket too."""
     scheme = "https" if scope["scheme"] in ("https", "wss") else "http"
     return Origins(scheme=scheme, host=Headers(scope=scope)["host"], port=port.port)
 
@@ -52,11 +52,11 @@ class Exchange:
         self._is_sent = asyncio.Event()
         self.has_begun = False
         self.is_over = False
-        """Answered, or nobody waits for it any more."""
+        """Whether it is answered, or nobody waits for it any more."""
 
     async def run(self, apps: SandboxApps, sandbox: Sandbox, port: OpenedPort, ended: asyncio.Future[Any]) -> None:
-        """Until the answer is over, the client has gone, or `ended` is done: then the tunnel is closed. Raises what
-        `SandboxApps` raises, which can be told as long as the answer has not begun."""
+        """Run until the answer is over, the client has gone, or `ended` is done: then the tunnel is closed. Raises what
+        `SandboxApps` raises, which can be reported as long as the answer has not begun."""
         passing = asyncio.create_task(self._pass(apps, sandbox, port), name="preview")
         gone = asyncio.create_task(self._wait_for_disconnect(), name="preview client")
         try:
@@ -105,7 +105,8 @@ class Exchange:
                 return
 
     async def _wait_for_disconnect(self) -> None:
-        """Only one may wait for the client: until the body is sent, that is who reads it."""
+        """Wait until the client disconnects. Only one task may receive: until the body is sent, the one that reads
+        it."""
         await self._is_sent.wait()
         while (await self._receive())["type"] != "http.disconnect":
             pass

@@ -23,7 +23,8 @@ _OF_THE_HANDSHAKE = b"sec-websocket-"
 async def pass_socket(
     socket: WebSocket, apps: SandboxApps, sandbox: Sandbox, port: OpenedPort, ended: asyncio.Future[Any]
 ) -> None:
-    """Until one side closes, or `ended` is done. Raises what `SandboxApps` raises before the socket is accepted."""
+    """Relay until one side closes, or `ended` is done. Raises what `SandboxApps` raises before the socket is
+    accepted."""
     asked = app_request(socket.scope, origins_of(socket.scope, port))
     # The handshake with the program is one of its own.
     headers = [one for one in asked.headers if not one[0].startswith(_OF_THE_HANDSHAKE) and one[0] != b"host"]
@@ -40,7 +41,7 @@ async def pass_socket(
 
 
 async def _relay(socket: WebSocket, opening: AbstractAsyncContextManager[AppSocket]) -> tuple[int, str]:
-    """How the program closed it, where it did."""
+    """Relay in both directions; returns code and reason of the program's close."""
     async with opening as app:
         await socket.accept(subprotocol=app.subprotocol)
         directions = {
@@ -57,7 +58,7 @@ async def _relay(socket: WebSocket, opening: AbstractAsyncContextManager[AppSock
 
 
 async def close_socket(socket: WebSocket, code: int, reason: str = "") -> None:
-    """Unless it is closed."""
+    """Close the socket, unless it is closed."""
     with suppress(RuntimeError, WebSocketDisconnect):
         await socket.close(code, reason)
 
@@ -78,6 +79,6 @@ async def _relay_to_app(socket: WebSocket, app: AppSocket) -> None:
 
 
 def _sendable_close(code: int, reason: str) -> tuple[int, str]:
-    """Codes that say how a connection broke can't be sent (RFC 6455, section 7.4)."""
+    """The code and reason in a form that can be sent: codes for a broken connection can't (RFC 6455, section 7.4)."""
     can_be_sent = code in _SENDABLE or 3000 <= code < 5000
     return (code, reason) if can_be_sent else (_GOING_AWAY, "")

@@ -1,5 +1,5 @@
-"""Bytes to and from a port of a sandbox, over the endpoint's WebSocket, or of a remote host, over SSH: a stream as
-`httpcore` wants one."""
+"""Byte streams to a port of a sandbox, over the endpoint's WebSocket, or of a remote host, over SSH, in the form of a
+stream of `httpcore`."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from backend_api.sandboxes.tool_api.sockets import BoundedConnection, open_socke
 from contracts.ports import MAX_FRAME_BYTES, PATH, CloseCode
 
 WRITE_S = 30.0
-"""So long the program may take nothing of what it is sent."""
+"""The longest time in seconds that the program may take to accept input."""
 SENT_BYTES = 64 * 1024
 _NORMAL = (CloseCode.ENDED, 1001)
 
 
 class PortStream(httpcore.AsyncNetworkStream, ABC):
-    """One connection to a program. No more than `may_read` bytes of it are read, where that is set."""
+    """One connection to a program. If `may_read` is set, no more than that many bytes of it are read."""
 
     def __init__(self) -> None:
         self._rest = b""
@@ -42,14 +42,14 @@ class PortStream(httpcore.AsyncNetworkStream, ABC):
 
     @abstractmethod
     async def _receive(self) -> bytes:
-        """The next piece; empty at the end. Raises `httpcore.ReadError`."""
+        """Receive the next piece; empty at the end. Raises `httpcore.ReadError`."""
 
     @abstractmethod
     async def _send(self, piece: bytes) -> None:
-        """Raises `httpcore.WriteError`."""
+        """Send a piece. Raises `httpcore.WriteError`."""
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # the base's
-        """Empty at the end. Raises `httpcore.ReadError` and `httpcore.ReadTimeout`."""
+        """Read; empty at the end. Raises `httpcore.ReadError` and `httpcore.ReadTimeout`."""
         if not self._rest:
             try:
                 async with asyncio.timeout(timeout):
@@ -64,7 +64,7 @@ class PortStream(httpcore.AsyncNetworkStream, ABC):
         return piece
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # the base's
-        """Raises `httpcore.WriteError` and `httpcore.WriteTimeout`."""
+        """Write all. Raises `httpcore.WriteError` and `httpcore.WriteTimeout`."""
         for start in range(0, len(buffer), SENT_BYTES):
             try:
                 async with asyncio.timeout(WRITE_S if timeout is None else timeout):
@@ -73,7 +73,7 @@ class PortStream(httpcore.AsyncNetworkStream, ABC):
                 raise httpcore.WriteTimeout from error
 
     async def aclose(self) -> None:
-        """Whoever opened the connection closes it."""
+        """Do nothing, as the opener of the connection closes it."""
 
     async def start_tls(
         self,
@@ -81,16 +81,16 @@ class PortStream(httpcore.AsyncNetworkStream, ABC):
         server_hostname: str | None = None,
         timeout: float | None = None,  # the base's
     ) -> httpcore.AsyncNetworkStream:
-        """Never: programs are spoken to in plain HTTP."""
+        """Refuse: programs are called in plain HTTP only."""
         raise NotImplementedError
 
     def fault(self, reason: str, port: int) -> DomainError:
-        """Why there was no answer over it."""
+        """The error that explains why there was no answer over this stream."""
         return _app_failed(reason, port)
 
 
 class TunnelStream(PortStream):
-    """One over the endpoint of a sandbox, which says itself what is wrong with a port."""
+    """A stream over the endpoint of a sandbox, which reports errors of a port itself."""
 
     def __init__(self, socket: BoundedConnection) -> None:
         super().__init__()
@@ -115,7 +115,7 @@ class TunnelStream(PortStream):
 
 
 class ForwardedStream(PortStream):
-    """One over the connection to a remote host."""
+    """A stream over the connection to a remote host."""
 
     def __init__(self, connection: PortConnection) -> None:
         super().__init__()
@@ -164,15 +164,15 @@ _BY_CODE: dict[int, Callable[[str, int], DomainError]] = {
 
 @dataclass(frozen=True, slots=True)
 class PortTunnels:
-    """Opens them: one for each request, so that nothing is ever shared by two."""
+    """Opens tunnels: one for each request, so that none is ever shared."""
 
     endpoints: Endpoints
     hosts: RemoteHosts | None = None
 
     @asynccontextmanager
     async def open(self, sandbox: Sandbox, port: int) -> AsyncGenerator[PortStream]:
-        """Closed with the block. Whether anything listens at a port of a sandbox is told as it is read from. Raises
-        `SandboxUnavailableError`, and `NothingListensError` for a remote host."""
+        """A stream that is closed with the block. Whether a program listens at a port of a sandbox shows at the first
+        read. Raises `SandboxUnavailableError`, and `NothingListensError` for a remote host."""
         if sandbox.is_remote_host and self.hosts is not None:
             try:
                 async with self.hosts.port(sandbox, port) as connection:

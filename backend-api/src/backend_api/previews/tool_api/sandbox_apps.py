@@ -23,13 +23,13 @@ from backend_api.sandboxes.tool_api.sockets import BoundedConnection
 from service_kit.amounts import duration_text
 
 HEAD_S = 300.0
-"""From the whole request to the head of the answer: people wait for slow apps, but not for ever."""
+"""Seconds from the whole request to the head of the answer: people wait for slow apps, but not for ever."""
 MAX_HEAD_BYTES = 128 * 1024
-"""All that comes before the body, answers of the kind 100 included."""
+"""The most bytes before the body, informational answers (1xx) included."""
 MAX_HEADERS = 200
 MAX_MESSAGE_BYTES = 4 * 1024 * 1024
 MAX_WAITING_MESSAGES = 1
-"""With the one that comes and the one that goes out, a socket holds four of them."""
+"""The queue of received messages. With the one arriving and the one being sent, a socket holds four of them."""
 OPEN_S = 30.0
 CLOSE_S = 2.0
 _LIBRARY_FAULTS = (httpcore.NetworkError, httpcore.ProtocolError, httpcore.TimeoutException)
@@ -38,7 +38,7 @@ _CONTROLS = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 
 
 class StreamedAppAnswer:
-    """An answer of a program, of which the head is there."""
+    """An answer of a program whose head has arrived."""
 
     def __init__(self, response: httpcore.Response, stream: PortStream, port: int) -> None:
         self._response = response
@@ -56,13 +56,13 @@ class StreamedAppAnswer:
 
 
 def _can_be_passed_on(response: httpcore.Response) -> bool:
-    """The library takes more than the server before us may send."""
+    """Whether our server can send this answer: the library accepts more than is valid there."""
     is_clean = not any(_CONTROLS.search(value) for _, value in response.headers)
     return is_clean and 200 <= response.status < 600 and len(response.headers) <= MAX_HEADERS
 
 
 def _framing_headers(response: httpcore.Response) -> Headers:
-    """Names in small letters. What tells a length goes on only where it is the only thing that does."""
+    """Headers with names in lower case, without a Content-Length that does not describe the body."""
     headers = [(name.lower(), value) for name, value in response.headers]
     is_chunked = any(name == b"transfer-encoding" for name, _ in headers)
     if is_chunked or response.status in _WITHOUT_BODY:
@@ -95,7 +95,7 @@ class AppWebSocket:
 
 
 class _Connect(connect):
-    """Follows nobody elsewhere."""
+    """Follows no redirect."""
 
     def process_redirect(self, exc: Exception) -> Exception | str:
         return exc
@@ -103,7 +103,7 @@ class _Connect(connect):
 
 @dataclass(frozen=True, slots=True)
 class ToolApiSandboxApps:
-    """Over tunnels, one for each request or socket."""
+    """Connects over tunnels, one for each request or socket."""
 
     tunnels: PortTunnels
     head_s: float = HEAD_S
@@ -184,7 +184,7 @@ class ToolApiSandboxApps:
                 said = f"it answers with {error.response.status_code}, not with a WebSocket"
                 raise stream.fault(said, port) from error
             except (OSError, ValueError, WebSocketException, TimeoutError) as error:
-                # A target that is no path makes no address.
+                # A target that is no path makes no valid address.
                 raise stream.fault(str(error) or "it opens no WebSocket", port) from error
             stack.push_async_callback(connection.close)
             yield AppWebSocket(cast("BoundedConnection", connection))
@@ -192,7 +192,7 @@ class ToolApiSandboxApps:
 
 @asynccontextmanager
 async def _socket_over(stream: PortStream) -> AsyncGenerator[socket.socket]:
-    """A socket whose bytes are those of the stream, for who can use nothing else."""
+    """A socket whose bytes are those of the stream, for libraries that need a socket."""
     end, inner = socket.socketpair()
     inner.setblocking(False)
     reader, writer = await asyncio.open_unix_connection(sock=inner, limit=SENT_BYTES)

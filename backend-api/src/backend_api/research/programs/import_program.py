@@ -1,8 +1,9 @@
-"""Reads a bibliography in BibTeX or RIS, as a program of its own: whoever wrote the file decides how long that takes.
+"""Reads a bibliography in BibTeX or RIS, in a process of its own, as the author of the file decides how long that
+takes.
 
-Standard input: a line of JSON (`format`, `entries`: how many there may be), then the file in UTF-8. Standard output:
-JSON: `entries`, and `broken` blocks (line, reason, begins). LaTeX in values is made text of, and none of it is run. It
-imports nothing of ours, so that it starts without the environment.
+Standard input: a line of JSON (`format`, `entries`: the most there may be), then the file in UTF-8. Standard output:
+JSON: `entries`, and `broken` blocks (line, reason, begins). LaTeX in values is converted to text, and none of it is
+run. It imports nothing of ours, so that it starts without the environment.
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ def main() -> None:
 
 
 def read(text: str, form: str, most: int) -> dict[str, Any]:
-    """`reason` says why nothing of it was read."""
+    """Read a file; `reason` explains why nothing of it could be read."""
     begins = _BIBTEX_BEGIN if form == "bibtex" else _RIS_BEGIN
     count = sum(1 for _ in begins.finditer(text))
     if not count:
@@ -149,7 +150,7 @@ def _broken(line: int, reason: str, raw: str) -> dict[str, Any]:
 
 
 def bibtex_entry(entry: Entry) -> dict[str, Any]:
-    """Raises `ValueError` for one without a title."""
+    """The entry. Raises `ValueError` for one without a title."""
     fields = {field.key.lower(): str(field.value)[:MAX_VALUE_CHARACTERS] for field in entry.fields}
 
     def text(*names: str) -> str:
@@ -180,7 +181,7 @@ def bibtex_entry(entry: Entry) -> dict[str, Any]:
 
 
 def names_of(authors: str) -> list[str]:
-    """`Family, Given and {A Group}` as they are said, in their order."""
+    """Names of `Family, Given and {A Group}` in their spoken form, in their order."""
     parts, at, depth = list[str](), 0, 0
     for found in re.finditer(r"[{}]|\s+and\s+", authors, re.IGNORECASE):
         if found[0] in "{}":
@@ -204,7 +205,7 @@ def _name(part: str) -> str:
 
 @lru_cache(maxsize=4_096)
 def plain(value: str) -> str:
-    """LaTeX as text, on one line. Commands that would read or write files mean nothing here."""
+    """LaTeX as text, on one line. Commands that would read or write files have no effect."""
     if not _LATEX.search(value):
         return " ".join(value.split())
     bare = _without_accents(value)
@@ -214,7 +215,7 @@ def plain(value: str) -> str:
 
 
 def _without_accents(value: str) -> str:
-    """With letters in the place of the commands of accents, which nearly all of it is; the whole parser takes some
+    """The text with letters in place of accent commands, which most of LaTeX in names is; the full parser takes some
     hundred times as long."""
     text = _ACCENT.sub(_accented, value)
     text = _ESCAPE.sub(r"\1", text)
@@ -227,7 +228,7 @@ def _accented(found: re.Match[str]) -> str:
 
 
 def ris_entry(block: str) -> dict[str, Any]:
-    """Raises `ValueError` for one without a title, and what the parser raises."""
+    """The entry. Raises `ValueError` for one without a title, and what the parser raises."""
     found: list[dict[str, Any]] = cast("Any", rispy).loads(block.strip() + "\n")
     if len(found) != 1:
         raise ValueError("It does not begin with TY and end with ER.")
@@ -263,7 +264,7 @@ def ris_entry(block: str) -> dict[str, Any]:
 
 
 def _listed(value: Any) -> list[str]:
-    """Some tags may stand there again, others not."""
+    """The values of a tag, as some tags may be repeated, others not."""
     if isinstance(value, list):
         return [str(one) for one in cast("list[Any]", value)]
     return [str(value)] if value else []

@@ -1,4 +1,4 @@
-"""Takes the text out of a PDF, as a program of its own: whoever made the file decides how long that takes and how much.
+"""Extracts the text of a PDF in a process of its own, as the author of the file decides the time and memory it takes.
 
 Standard input: a line of JSON (`characters`, `pages`), then the file. Standard output: JSON, `sections` (title, text,
 page) or the `reason` why there are none. It imports nothing of ours, so that it starts without the environment.
@@ -40,7 +40,7 @@ def main() -> None:
 
 
 def read(content: bytes, characters: int, pages: int) -> dict[str, Any]:
-    """Sections with the pages that they begin on."""
+    """The sections with their first pages."""
     try:
         document = pypdfium2.PdfDocument(content)
     except pypdfium2.PdfiumError as error:
@@ -68,7 +68,7 @@ def _page_text(document: pypdfium2.PdfDocument, number: int) -> str:
 
 
 def split(pages: list[str]) -> list[dict[str, Any]]:
-    """Where lines look like headings."""
+    """Split at lines that look like headings."""
     sections: list[dict[str, Any]] = [{"title": BEFORE, "page": 1, "lines": []}]
     for number, text in enumerate(pages, 1):
         for line in text.split("\n"):
@@ -82,7 +82,7 @@ def split(pages: list[str]) -> list[dict[str, Any]]:
 
 
 def is_heading(line: str) -> bool:
-    """Whether it looks like one: a number and few words, or a usual name."""
+    """Whether it looks like a heading: a number and few words, or a usual name."""
     if not 4 <= len(line) <= 90 or not _HEADING.fullmatch(line) or not _BEGINS.match(line):
         return False
     letters = sum(map(str.isalpha, line))
@@ -90,7 +90,7 @@ def is_heading(line: str) -> bool:
 
 
 def _joined(lines: list[str]) -> str:
-    """With words whole that were cut at the end of a line."""
+    """The lines as one text, with words rejoined that were hyphenated at the end of a line."""
     return re.sub(r"(?<=[a-z])[-\u00ad\ufffe]\n(?=[a-z])", "", "\n".join(lines)).strip()
 
 

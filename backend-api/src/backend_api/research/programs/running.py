@@ -1,4 +1,4 @@
-"""Programs that read what others made, each with limits of time and memory of its own."""
+"""Processes that read untrusted files, each with limits of time and memory of its own."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from service_kit.programs import ProgramStart
 MAX_TEXT_CHARACTERS = 1_500_000
 MAX_PAGES = 600
 AT_ONCE = 2
-"""Of each kind in this process."""
+"""The most processes of each kind at once."""
 READ_WITHIN_S = 30.0
 IMPORT_WITHIN_S = 90.0
 MAX_ANSWER_BYTES = 256 * 1024 * 1024
@@ -78,7 +78,7 @@ _READ, _IMPORTED = TypeAdapter(_Read), TypeAdapter(_ImportRead)
 
 
 class ProgramFailedError(Exception):
-    """It was not done within its limits, or answered with nothing that can be read."""
+    """The process exceeded its limits, or its answer can't be read."""
 
 
 class TextPrograms:
@@ -88,7 +88,7 @@ class TextPrograms:
         self._places = asyncio.Semaphore(AT_ONCE)
 
     async def sections(self, file: File) -> Sequence[Section]:
-        """See the port. Cancelling ends the program that is at work."""
+        """See the port. Cancelling kills the process that is at work."""
         if file.kind not in ("pdf", "source"):
             raise UnreadablePaperError("What is there is neither a PDF nor LaTeX.")
         program = _PDF if file.kind == "pdf" else _TEX
@@ -106,7 +106,7 @@ class TextPrograms:
 async def run_program(
     program: Path, asked: Mapping[str, Any], content: bytes, answer: TypeAdapter[_T], within_s: float
 ) -> _T:
-    """What it answers. Raises `ProgramFailedError`."""
+    """Run a program and return its answer. Raises `ProgramFailedError`."""
     start = ProgramStart(command=(sys.executable, "-I", program), stdin=PIPE)
     text = to_json(asked) + b"\n" + content
     try:
@@ -123,7 +123,7 @@ class ImportPrograms:
         self._places = asyncio.Semaphore(AT_ONCE)
 
     async def read(self, content: bytes, form: Literal["bibtex", "ris"]) -> tuple[list[Entry], list[Broken]]:
-        """Entries, and blocks that are broken. Raises `ImportInvalidError` where nothing is either."""
+        """Entries, and malformed blocks. Raises `ImportInvalidError` if there are neither."""
         asked = {"format": form, "entries": MAX_RECORDS}
         try:
             async with self._places:

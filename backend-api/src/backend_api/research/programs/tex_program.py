@@ -1,9 +1,9 @@
-"""Makes text of the LaTeX source of a paper as arXiv has it, as a program of its own: a tar archive, or one
-file, packed by gzip.
+"""Extracts the text of a paper's LaTeX source as arXiv has it, in a process of its own: a tar archive, or one file,
+packed by gzip.
 
 Standard input: a line of JSON (`characters`), then the file. Standard output: JSON, `sections` (title, text) or the
-`reason` why there are none. Nothing of the source is run: it is read as text, and files beside it are put in where it
-names them, from the archive alone. It imports nothing of ours, so that it starts without the environment.
+`reason` why there are none. Nothing of the source is run: it is read as text, and included files are inserted, from the
+archive only. It imports nothing of ours, so that it starts without the environment.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def _main_of(files: dict[str, str]) -> str | None:
 
 
 def _whole(files: dict[str, str], name: str) -> str:
-    """With the files that it names in their places, each once."""
+    """The text with included files inserted, each once."""
     used = {name}
     text = _COMMENT.sub("", files[name])
     for _ in range(MOST_INPUTS):
@@ -108,7 +108,7 @@ def _whole(files: dict[str, str], name: str) -> str:
 
 
 def split(text: str, characters: int) -> list[dict[str, Any]]:
-    """At the commands of sections."""
+    """Split at the commands of sections."""
     marks = [(found.start(), found.end(), None) for found in _SECTION.finditer(text)][:MOST_SECTIONS]
     abstract = _ABSTRACT.search(text)
     places: list[tuple[int, int, str | None]] = [*marks]
@@ -144,7 +144,7 @@ def _closing(text: str, at: int) -> int:
 
 
 def plain(text: str) -> str:
-    """Without what is only for setting it; formulas stay as they are."""
+    """The text without commands of layout; formulas stay as they are."""
     bare = _CITE.sub(lambda found: f"[@{found[1].strip()}]", text)
     bare = _ENVIRONMENT.sub("", _REMOVED.sub("", bare))
     bare = _ITEM.sub("-", _PLAIN.sub("{", bare))

@@ -29,7 +29,7 @@ async def _search(ask: Ask, query: Query) -> list[Paper]:
 
 
 async def _look_up(ask: Ask, paper_id: PaperId) -> Paper | None:
-    """An id that is none is a feed without an entry, or with one that tells of the error."""
+    """Look up a paper. An invalid id gives a feed without an entry, or with an entry about the error."""
     found = await _entries(ask, id_list=paper_id.value, max_results=1)
     return found[0] if found and found[0].arxiv_id == paper_id.value else None
 

@@ -1,4 +1,4 @@
-"""Crossref: what publishers say of their own works. Its headers say how it may be asked."""
+"""Crossref: publishers' data on their own works. Its headers declare the permitted rate."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ async def _look_up(ask: Ask, paper_id: PaperId) -> Paper | None:
 
 
 async def _references(ask: Ask, paper_id: PaperId, limit: int) -> list[Paper] | None:
-    """As the publisher deposited them: some have a DOI, some a title, some neither."""
+    """The references that the publisher deposited: some have a DOI, some a title, some neither."""
     found = await ask.json(f"/works/{quote(paper_id.value, safe='')}", {})
     if not found:
         return None

@@ -1,5 +1,5 @@
-"""What belongs to a paper: code and data by Hugging Face's pages of papers and by Papers with Code as it was rebuilt
-there, and a file that anybody may read by Unpaywall."""
+"""Links of a paper: code and data from Hugging Face's pages of papers and from the rebuilt Papers with Code there, and
+an open file from Unpaywall."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from backend_api.research.sources.shape import at, items, number, text
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Link:
-    """`note` says what kind of code or data it is, as far as is known."""
+    """`note` is the kind of code or data, as far as known."""
 
     url: str
     name: str
@@ -60,7 +60,7 @@ UNPAYWALL = replace(
     ids=frozenset({"doi"}),
     params=_unpaywall_params,
 )
-"""To be asked with a contact address alone."""
+"""The source of open files; it requires a contact address."""
 LINK_SOURCES = (HUGGING_FACE, PAPERS_WITH_CODE, UNPAYWALL)
 
 
@@ -97,7 +97,7 @@ async def data_of(ask: Ask, source: Source, arxiv_id: str) -> list[Link]:
 
 
 async def open_file_of(ask: Ask, doi: str) -> str:
-    """The address of a PDF that anybody may read; empty where there is none."""
+    """The address of an open PDF; empty if there is none."""
     found = await ask.json(f"/v2/{quote(doi, safe='/')}", {})
     return text(found, "best_oa_location", "url_for_pdf")
 

@@ -1,4 +1,4 @@
-"""OpenAlex: works of all fields, with citations. Each request takes the key, where there is one."""
+"""OpenAlex: works of all fields, with citations. Each request includes the key, if there is one."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def _paper(work: Any) -> Paper:
 
 
 def _kind(work: Any) -> str:
-    """What stands in the proceedings of a conference is an article to OpenAlex."""
+    """The kind of a work. OpenAlex calls a paper in the proceedings of a conference an article."""
     kind = _KINDS.get(text(work, "type"), "")
     place = text(work, "primary_location", "source", "type")
     if kind != "article-journal":
@@ -117,7 +117,7 @@ def _pages(work: Any) -> str:
 
 
 def _abstract(index: Any) -> str:
-    """Of the places at which each word stands."""
+    """The abstract, rebuilt from the positions of each word."""
     if not isinstance(index, dict):
         return ""
     placed = [

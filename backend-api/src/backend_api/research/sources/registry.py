@@ -1,4 +1,4 @@
-"""The sources of papers, in the order in which they count where they tell different things of one."""
+"""The sources of papers, in order of precedence where their data differ."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Semantic Scholar: citations with few gaps, and recommendations. Without a key all share one allowance."""
+"""Semantic Scholar: citations with few gaps, and recommendations. All clients without a key share one quota."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FIELDS = "title,abstract,year,venue,authors,externalIds,openAccessPdf,citationC
 async def _search(ask: Ask, query: Query) -> list[Paper]:
     years = f"{query.year_from or ''}-{query.year_to or ''}" if query.year_from or query.year_to else None
     params = {"query": query.text, "limit": query.limit, "fields": _FIELDS, "year": years}
-    # Without a value, as its documentation has it.
+    # A parameter without a value, as documented.
     found = await ask.json(f"{_GRAPH}/paper/search", {**params, **({"openAccessPdf": ""} if query.is_open else {})})
     return _papers(items(found, "data"))
 

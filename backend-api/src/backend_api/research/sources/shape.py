@@ -1,4 +1,4 @@
-"""What is at a place of an answer in JSON, if it is of the type that it should be: an answer may be anything."""
+"""Typed access to the parts of a JSON answer, which may have any shape."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")
 
 
 def at(value: Any, *path: str | int) -> Any:
-    """None where nothing is there."""
+    """The value at a path; None if there is none."""
     for part in path:
         if isinstance(part, str) and isinstance(value, dict):
             value = cast("dict[str, Any]", value).get(part)
@@ -22,7 +22,7 @@ def at(value: Any, *path: str | int) -> Any:
 
 
 def text(value: Any, *path: str | int) -> str:
-    """Empty where there is none."""
+    """The text at a path; empty if there is none."""
     found = at(value, *path)
     return found if isinstance(found, str) else ""
 
@@ -33,12 +33,12 @@ def number(value: Any, *path: str | int) -> int | None:
 
 
 def items(value: Any, *path: str | int) -> list[Any]:
-    """Empty where there is no list."""
+    """The list at a path; empty if there is none."""
     found = at(value, *path)
     return cast("list[Any]", found) if isinstance(found, list) else []
 
 
 def year_of(written: str) -> int | None:
-    """The first year that a date, or any text, has in it."""
+    """The first year in a date, or in any text."""
     found = _YEAR.search(written)
     return int(found[1]) if found else None

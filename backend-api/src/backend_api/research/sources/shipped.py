@@ -1,5 +1,5 @@
 """A few papers that come with the product, so that research and writing can be tried without a key and a network. They
-are asked where the demo model is all there is."""
+are a source if the demo model is the only one."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The loops of a run's agents, made of what all runs of a worker share: the main agent's with its team, and those of
-the agents below it."""
+"""The loops of a run's agents, built from what all runs of a worker share: the loop of the main agent and its team, and
+the loops of sub-agents."""
 
 from __future__ import annotations
 
@@ -39,15 +39,14 @@ UNREADABLE = "A key of yours can't be read with the SECRETS_KEY that the server 
 
 @asynccontextmanager
 async def agent_loop(services: RunServices, lease: Lease, journal: RunJournal) -> AsyncGenerator[AgentLoop | TeamRun]:
-    """The loop of the main agent and of its team, with the model, the tools and the capabilities of this run. What its
-    user has set is looked at where there is something; the models asked with the user's keys are open until the block
-    ends."""
+    """The loop of the main agent and its team, with the model, tools and capabilities of this run. The user's settings
+    are read only if there are any; models called with the user's keys stay open until the block ends."""
     async with AsyncExitStack() as stack:
         effective = EffectiveSettings(catalogue=services.catalogue)
         if services.effective_settings is not None and lease.has_settings:
             effective = await stack.enter_async_context(services.effective_settings(lease.run.user_id))
-        # Who has kinds of sub-agents or anything that is loaded has settings, too: nobody else costs the store
-        # a look.
+        # A user with own kinds of sub-agents, or with anything loaded, has settings too: all others are spared a read
+        # of the store.
         user_id, has_own = lease.run.user_id, lease.has_settings
         loaded = await _loaded(services.capabilities, user_id, lease.run.session_id) if has_own else {}
         defaults = defaults_of(services.defaults, effective.options, *_defaults(services.capabilities, loaded))
@@ -78,7 +77,7 @@ async def agent_loop(services: RunServices, lease: Lease, journal: RunJournal) -
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Loops:
-    """Those of one run. `setup` has what is true of all its agents, `model` is the main agent's."""
+    """The loops of one run. `setup` holds what applies to all its agents, `model` is the main agent's."""
 
     services: RunServices
     lease: Lease
@@ -138,7 +137,7 @@ class _Loops:
         return await self.services.write_result(run.session_id, run.user_id, called, output)
 
     async def _loop(self, model: ResolvedModel, setup: Setup, journal: Journal) -> AgentLoop:
-        """Of one agent, with that of the model that answers where this one fails."""
+        """The loop of one agent, with the loop of the model that answers if this one fails."""
         services, catalogue = self.services, self.catalogue
         tools = await tools_of(services.capabilities, setup)
         specs = offered(services.capabilities, setup, tools)
@@ -222,7 +221,7 @@ def _defaults(capabilities: Sequence[Capability], loaded: Mapping[str, object]) 
 
 
 def _choose_told(capabilities: Sequence[Capability], setup: Setup, model: ModelInfo) -> ToolSet:
-    """What an agent is told of its tools, beside what stands in its prompt in any case."""
+    """The tools that an agent gets in its first request, beside those its prompt contains in any case."""
     if not has_pair(setup.tools):
         return ToolSet(first=setup.tools)
     prompt = Capabilities(capabilities, setup).system_prompt()
@@ -237,7 +236,8 @@ def _role_of(setup: Setup) -> ModelRole:
 
 
 async def _preset_notices(setup: Setup, journal: RunJournal) -> Sequence[Notice]:
-    """That the session's preset is gone, with the first answer without it: once opened so, it has been told."""
+    """A notice that the session's preset is gone, shown with the first answer without it: once the log has an opening
+    without the preset, the user knows."""
     chosen, instead = setup.missing_preset, setup.preset
     if chosen is None:
         return ()
@@ -249,7 +249,7 @@ async def _preset_notices(setup: Setup, journal: RunJournal) -> Sequence[Notice]
 
 
 async def _choose(model: str | None, journal: RunJournal, effective: EffectiveSettings) -> ResolvedModel:
-    """The one that is wanted, or the usual one where that is gone, which is told."""
+    """The chosen model, or the default one with a notice if the chosen one is gone."""
     code = said = ""
     try:
         chosen = effective.catalogue.choose(model)
@@ -257,7 +257,7 @@ async def _choose(model: str | None, journal: RunJournal, effective: EffectiveSe
         chosen, code, said = effective.catalogue.choose(None), error.code, error.detail
     if effective.has_unreadable:
         code, said = UNREADABLE_CODE, f"{said} {UNREADABLE}".strip()
-    # Said once: whoever goes on with what that model was opened with has been told.
+    # Shown once: a conversation that was opened with the default model has had the notice.
     if said and ((opened := (await journal.conversation()).opened) is None or opened.model != chosen.info.id):
         text = f"{said} {chosen.info.label} answers instead."
         await journal.record([Notice(text=text, code=code, params={"model": chosen.info.label})])
@@ -265,7 +265,8 @@ async def _choose(model: str | None, journal: RunJournal, effective: EffectiveSe
 
 
 async def _has_team(options: Options, lease: Lease, journal: RunJournal) -> bool:
-    """Whether the agent may have one. A team that began works on until the run ends, whatever is chosen meanwhile."""
+    """Whether the agent may have a team. A team that has begun works until the run ends, whatever is chosen
+    meanwhile."""
     if options.enable_teams:
         return True
     if not lease.has_begun_before:
@@ -277,7 +278,7 @@ async def _has_team(options: Options, lease: Lease, journal: RunJournal) -> bool
 def _model_of(
     kind: SubagentKind, catalogue: ModelCatalogue, of_session: ResolvedModel
 ) -> tuple[ResolvedModel, Notice | None]:
-    """The model of a sub-agent, and what is told where its kind's own is gone."""
+    """The model of a sub-agent, and a notice if the model of its kind is gone."""
     other = catalogue.role("subagent") or of_session
     if kind.model is None:
         return other, None

@@ -1,4 +1,4 @@
-"""How many answers the other agents of a run have begun, and how many all of them are at."""
+"""Counters of the answers that a run's other agents have begun, and of those that all its agents are writing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 
 class AnswerCount:
-    """Counts in this process alone. A worker that takes the run over adds to `begun` those it finds recorded."""
+    """Counts in this process alone. A worker that takes the run over adds the recorded answers to `begun`."""
 
     def __init__(self) -> None:
         self.begun = 0
@@ -17,14 +17,14 @@ class AnswerCount:
 
     @contextmanager
     def count_one(self) -> Generator[None]:
-        """While an agent is at an answer, until what it used is counted."""
+        """Count an answer of an agent as in progress until its usage is counted."""
         self.begun += 1
         with self.count_leads():
             yield
 
     @contextmanager
     def count_leads(self) -> Generator[None]:
-        """While the main agent is at one: the log counts those."""
+        """Count an answer of the main agent as in progress; the log counts how many it has begun."""
         self.at_work += 1
         try:
             yield
@@ -34,6 +34,6 @@ class AnswerCount:
             self._over = asyncio.Event()
 
     async def wait_for_one(self) -> None:
-        """Until one of those at work is over."""
+        """Wait until one of the answers in progress has ended."""
         if self.at_work:
             await self._over.wait()

@@ -1,4 +1,4 @@
-"""How agents that work beside each other in a run hear that something has changed."""
+"""A signal by which agents that work side by side in a run learn that something has changed."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from backend_api.agent.waits import Wait
 
 
 class ChangeSignal:
-    """Wakes all that wait. Who takes `next` before it looks misses nothing that comes after."""
+    """Wakes all waiters. A waiter that takes `next` before it looks misses nothing that comes after."""
 
     def __init__(self) -> None:
         self.next = asyncio.Event()
 
     def notify(self) -> None:
-        """Something has changed."""
+        """Wake all waiters."""
         self.next.set()
         self.next = asyncio.Event()
 
@@ -25,10 +25,10 @@ class RunningTeam(Protocol):
     """Agents that work beside the main one."""
 
     async def wait_until_idle(self) -> Sequence[Wait]:
-        """Once none of them can go on, what they wait for; nothing of them changes until `resume`. Raises
+        """Return what the agents wait for, once none of them can go on; nothing of them changes until `resume`. Raises
         `DrainedError`."""
         ...
 
     def resume(self) -> None:
-        """The run does not wait after all."""
+        """Let the agents go on, as the run does not wait after all."""
         ...

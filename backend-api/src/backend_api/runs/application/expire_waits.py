@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpireWaits:
-    """Looks every `poll_s` seconds, in each process with a worker; whoever finds one first ends it."""
+    """Looks every `poll_s` seconds, in each process with a worker; the first to find an expired wait ends it."""
 
     waits: Waits
     stream: SessionStream
@@ -27,7 +27,7 @@ class ExpireWaits:
     poll_s: float = 5.0
 
     async def expire_until_cancelled(self) -> None:
-        """Until cancelled. A wait that can't be ended now is tried again at the next look, and keeps nobody else's."""
+        """Run until cancelled. A wait that can't be ended now is tried again at the next look, and delays no other."""
         while True:
             due: Sequence[RunId] = ()
             with _logged("waits could not be looked at"):
@@ -41,7 +41,7 @@ class ExpireWaits:
 
 @contextmanager
 def _logged(what: str, **fields: str) -> Generator[None]:
-    """Errors inside are logged, and are over."""
+    """Log errors inside the block and swallow them."""
     try:
         yield
     except DomainError as error:

@@ -1,4 +1,4 @@
-"""What stands in the log of a session, read on from where the last run of this process stood."""
+"""The folded log of a session, kept in the process so that the next run reads only what is new."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ PAGE_BYTES = 16_000_000
 KEPT_CHARACTERS = 64_000_000
 KEPT_S = 300.0
 EVENT_CHARACTERS = 1_000
-"""What an event costs beside its text."""
+"""Weight of an event beside its text, in characters."""
 
 
 @dataclass(slots=True)
 class History:
-    """The conversations of a session as far as they are read, event by event from the first one of its path on.
-    `ends_with_message`: it ends with the events of an accepted message, which its readers get another way."""
+    """The conversations of a session, folded event by event from the first event of the path. `ends_with_message`: it
+    ends with the events of an accepted message, which its readers get another way."""
 
     session_id: SessionId
     threads: Threads = field(default_factory=Threads)
     started: Event | None = None
-    """The last start of a run."""
+    """The latest start of a run."""
     ends_with_message: bool = False
     weight: int = 0
-    """About as many characters as it holds."""
+    """Approximate size, in characters."""
     is_committed: bool = False
-    """It ends with what this process has stored, and nothing up to there can be lost."""
+    """Whether it ends with events that this process has stored, so that nothing up to there can be lost."""
     is_just_committed: bool = False
-    """A moment ago, so that there was nothing else then."""
+    """Whether it was committed a moment ago, so that nothing else can have been stored since."""
     path: Path = WHOLE
-    """The one they are of. Where another one is selected all of it is read again."""
+    """The path through the log that was folded. If another path is selected, all of it is read again."""
     _last: Event | None = None
     _is_checked: bool = True
 
@@ -50,14 +50,14 @@ class History:
         return (self._last and self._last.seq) or 0
 
     async def read_on(self, log: EventLog) -> None:
-        """Add what stands in the log after what is known."""
+        """Read the events that the log has after the last one known."""
         while True:
             last, back = self._last, 0 if self._is_checked else 1
             page, is_end = await log.read_entries(
                 self.session_id, after=self.last_seq - back, limit=PAGE, most=PAGE_BYTES, path=self.path
             )
             if back and (not page or page[0].event != last):
-                # The database was restored from a backup: this history never was.
+                # The database was restored from a backup that does not have this history.
                 self._forget()
                 continue
             self._is_checked = True
@@ -73,8 +73,8 @@ class History:
                 return
 
     def join(self, accepted: Accepted) -> None:
-        """Add the events of a message that was just accepted, if all before it are known; reading ahead may have met
-        them already, and what came after them."""
+        """Add the events of a message that was just accepted, if all before it are known; the history may have read
+        them from the log already, with later ones."""
         if self.last_seq == accepted.seq - 1:
             self._is_checked = self._is_checked or self.is_committed
             self.add_committed(accepted.events)
@@ -82,8 +82,8 @@ class History:
         self.ends_with_message = self._is_checked and last is not None and self.last_seq >= last
 
     def add_committed(self, events: Sequence[Event], outputs: Sequence[str | None] = ()) -> None:
-        """Add what this process has just stored, each event with what the model reads of it, if all before it are
-        known."""
+        """Add events that this process has just stored, each with the output that the model reads of it, if all before
+        them are known."""
         if not events:
             return
         goes_on = self.last_seq == (events[0].seq or 0) - 1 and not any(self._parts(event) for event in events)
@@ -93,12 +93,12 @@ class History:
                 self._add(event, output)
 
     def mark_idle(self) -> None:
-        """Nobody reads it for now: it is compared with the log when it is read on."""
+        """Mark the history as unused: it is compared with the log before it is read on."""
         self.ends_with_message = False
         self._is_checked = self._last is None
 
     def _parts(self, event: Event) -> bool:
-        """Whether another path is selected with it."""
+        """Whether this event selects another path."""
         return isinstance(event.payload, PathSelected) and (event.seq or 0) > self.path.since
 
     def _add(self, event: Event, output: str | None) -> None:
@@ -117,9 +117,9 @@ class History:
 
 
 class Histories:
-    """Keeps the histories used last, up to a bound and for a while; each belongs to one run at a time. Only a shortcut:
-    it may be empty at any moment. One that ends with what this process stored is used as it is where the next message
-    has the next number; any other one is read on from the log first."""
+    """Keeps the histories used last, bounded by size and age; each belongs to one run at a time. It is only a cache and
+    may be empty at any moment. A history that ends with what this process stored is used as it is if the next message
+    has the next number; any other one is brought up to date from the log first."""
 
     def __init__(
         self,
@@ -135,11 +135,12 @@ class Histories:
         self._weight = 0
 
     def borrow(self, session_id: SessionId) -> History:
-        """As far as known here; nobody else gets it until it is kept again."""
+        """Take a session's history out of the cache, as far as it is known; nobody else gets it until it is kept
+        again."""
         return self._pop(session_id) or History(session_id)
 
     def keep(self, history: History) -> None:
-        """For the next run."""
+        """Put a history back for the next run."""
         known = self._pop(history.session_id)
         if known is not None and known.last_seq > history.last_seq:
             history = known
@@ -151,7 +152,8 @@ class Histories:
             self._pop(self._oldest.history.session_id)
 
     def add(self, session_id: SessionId, events: Sequence[Event]) -> None:
-        """What this process stored of a session that no run of it has: the next message need not read it."""
+        """Add events that this process stored while no run has the session's history: the next message need not read
+        them."""
         kept = self._entries.get(session_id)
         if kept is not None and kept.history.is_committed:
             kept.history.add_committed(events)
@@ -180,5 +182,5 @@ def _weight(event: Event) -> int:
     for name in ("text", "preview", "arguments", "opaque"):
         if text := getattr(event.payload, name, None):
             characters += len(text if isinstance(text, str) else repr(text))
-    # Twice: as it was said, and as it was sent.
+    # Counted twice: as it stands in the event, and as it is sent to the model.
     return EVENT_CHARACTERS + 2 * characters

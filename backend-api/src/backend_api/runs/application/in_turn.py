@@ -14,7 +14,7 @@ WRITE_GRACE_S = 0.3
 
 
 class Writer(Protocol):
-    """What writes: it holds `writing` meanwhile, and writes nothing while `is_cut`."""
+    """A writer: it holds `writing` during each write, and writes nothing while `is_cut`."""
 
     writing: asyncio.Lock
     is_cut: bool
@@ -28,8 +28,8 @@ T = TypeVar("T")
 def in_turn(
     write: Callable[Concatenate[W, P], Coroutine[None, None, T]],
 ) -> Callable[Concatenate[W, P], Coroutine[None, None, T]]:
-    """One write after the other. A stop in the middle of one waits for its end: else nobody knows whether it was
-    stored, or what is still open."""
+    """Run the writes one after the other. A cancellation in the middle of a write waits for its end: otherwise nobody
+    knows whether it was stored, or what is still open."""
 
     @wraps(write)
     async def one(writes: W, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -51,6 +51,6 @@ def in_turn(
 
 
 def _forget(task: asyncio.Task[T]) -> None:
-    """Whoever would have been told of its failure has gone."""
+    """Discard the outcome of a write whose caller has gone."""
     if not task.cancelled() and (error := task.exception()) is not None:
         logger.warning("a write failed after its run was left", extra={"reason": str(error)})

@@ -1,4 +1,4 @@
-"""Keeps the lease on a run alive, and brings what was left in the run's inbox."""
+"""The task that keeps the lease on a run alive and delivers the messages in the run's inbox."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from backend_api.kit.notifier import Notifier, Subscription, Topic
 logger = logging.getLogger(__name__)
 
 FIRST_BEAT_S = 0.5
-"""After a subscription that began after the lease: something may have come in between."""
+"""Delay of the first heartbeat, in seconds, if the subscription began after the lease: a message may have arrived in
+between."""
 
 
 class LeaseKeeper:
-    """What is in the inbox is stored first; a notification makes the keeper look at once, each heartbeat looks too."""
+    """The inbox is read from the store: a notification triggers a read at once, and each heartbeat reads it too."""
 
     def __init__(
         self, lease: Lease, ledger: RunLedger, notifier: Notifier, *, lease_s: float, heartbeat_s: float
@@ -36,15 +37,16 @@ class LeaseKeeper:
 
     @property
     def holds(self) -> bool:
-        """Whether the lease is surely ours: a process that was paused finds it lapsed before it shows anything."""
+        """Whether the lease is certainly held: a process that was paused finds it lapsed before it shows anything."""
         return time.monotonic() < self._held_until
 
     def give_up(self) -> None:
-        """The lease is given back."""
+        """Give the lease back."""
         self._held_until = 0.0
 
     async def next_messages(self) -> Sequence[InboxMessage]:
-        """All that came since the last call, each once. What they lead to is recorded with their number as taken."""
+        """Wait for messages and return all that came since the last call, each once. Their effects are recorded with
+        their number, which marks them as handled."""
         messages = [*await self._inbox.get()]
         while not self._inbox.empty():
             messages += self._inbox.get_nowait()
@@ -78,7 +80,7 @@ class LeaseKeeper:
             logger.exception("heartbeat failed", extra={"run_id": self._lease.run.id})
             return self.holds
         if not self.holds:
-            # It was late, and nobody had taken over: the lease is ours again.
+            # The heartbeat was late, but nobody had taken over: the lease is held again.
             logger.warning("lease was renewed late", extra={"run_id": self._lease.run.id})
         self._held_until = began + self._lease_s
         self._hear(messages)
@@ -92,5 +94,6 @@ class LeaseKeeper:
 
 
 def until_next_beat(now: float, every_s: float) -> float:
-    """Runs of one process beat together, so that it costs the store one write for all; at most half a beat late."""
+    """The time until the next heartbeat. Runs of one process beat together, which costs the store one write for all; a
+    beat is at most half an interval late."""
     return 1.5 * every_s - (now + every_s / 2) % every_s

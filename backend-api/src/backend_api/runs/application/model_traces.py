@@ -1,8 +1,8 @@
-"""Calls of models, stored as they were asked and answered, in sessions that want it.
+"""Model calls, stored with request and response in sessions that have tracing on.
 
-A call is asked at once, and stored beside: nothing here waits for the store but the end of the run, for a moment, and
-what can't be stored is left out. Attempts that failed are the call's, and stand in its response: the same request would
-be stored again and again.
+A call is made at once and stored in the background: only the end of a run waits for the store, for a moment, and what
+can't be stored is left out. Failed attempts are part of the call's response; storing each as a call of its own would
+store the same request again and again.
 """
 
 from __future__ import annotations
@@ -51,30 +51,30 @@ from backend_api.runs.application.traced_requests import SentBefore, write_reque
 logger = logging.getLogger(__name__)
 
 INLINE_BYTES = 2_000
-"""A longer payload stands beside its event."""
+"""Longest payload in bytes that is stored in its event; longer ones are stored beside it."""
 MEDIA_TYPE = "application/json"
 MOST_WAITING = 200
 FLUSH_S = 1.0
-"""The end of a run waits so long at most for what is still to be stored of its calls."""
+"""The longest time in seconds that the end of a run waits for calls that are still to be stored."""
 MAX_ERROR_CHARACTERS = 1_000
 
 
 class TraceStore(Protocol):
-    """Where calls are stored: the journal of the run."""
+    """The store for calls: the journal of the run."""
 
     @property
     def traced_so_far(self) -> TracedSoFar:
-        """What is stored already, by whichever worker."""
+        """The calls that are stored already, by whichever worker."""
         ...
 
     async def record_trace(self, item: Recorded) -> Event | None:
-        """Store it after all that was given before. Raises what recording raises."""
+        """Store it after everything passed in before. Raises what recording raises."""
         ...
 
 
 @dataclass(slots=True)
 class _Call:
-    """One call while it is under way."""
+    """A call in progress."""
 
     number: int
     role: ModelRole
@@ -93,7 +93,7 @@ class _Call:
     ended: float = 0.0
 
     def add(self, part: Part, now: float) -> None:
-        """The next part of the answer."""
+        """Add the next part of the answer."""
         if self.first_at is None and not isinstance(part, UsagePart):
             self.first_at = now
         match part:
@@ -115,7 +115,7 @@ class _Call:
 
 
 class ModelTraces:
-    """Of one run. Off, it is not there: a model is the same one, and nothing is asked of the store."""
+    """The traces of one run. If tracing is off, models are returned unwrapped and the store is not used."""
 
     def __init__(
         self,
@@ -126,7 +126,7 @@ class ModelTraces:
         kept: KeptCallsOfSession | None = None,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
-        """Nothing bounds what is kept where there is no `kept`."""
+        """Set up the traces. Without `kept`, the number of stored calls is unbounded."""
         self.is_on = is_on
         self._store = store
         self._kept = kept
@@ -137,11 +137,11 @@ class ModelTraces:
         self._waiting: asyncio.Queue[Callable[[], Awaitable[None]]] = asyncio.Queue(MOST_WAITING)
 
     def traced(self, model: ResolvedModel, role: ModelRole, agent_id: str | None = None) -> ResolvedModel:
-        """The same model with each of its calls stored, whoever asks it for whatever."""
+        """The same model, with each of its calls stored, whoever makes them."""
         return replace(model, chat=_TracedModel(self, model, role, agent_id)) if self.is_on else model
 
     async def deliver(self) -> None:
-        """Store what was put in, in its order, until cancelled."""
+        """Store what was queued, in order, until cancelled."""
         while True:
             store = await self._waiting.get()
             try:
@@ -154,7 +154,7 @@ class ModelTraces:
                 self._waiting.task_done()
 
     async def flush(self) -> None:
-        """Until all is stored that was put in, for a moment."""
+        """Wait until everything queued is stored, for `FLUSH_S` seconds at most."""
         if not self.is_on:
             return
         try:
@@ -164,23 +164,23 @@ class ModelTraces:
             logger.warning("a run does not wait any longer for its model calls to be stored")
 
     def forget(self, agent_id: str) -> None:
-        """An agent that is done asks nothing more, and what it was sent need not be held."""
+        """Drop the last request of an agent that has ended, as it makes no more calls."""
         self._sent.pop(agent_id, None)
 
     def begin(self, request: ModelRequest, model: ResolvedModel, role: ModelRole, agent_id: str | None) -> _Call:
-        """A call that is about to be made."""
+        """Start a record of a call that is about to be made."""
         self._last_number = max(self._last_number, self._store.traced_so_far.last_number) + 1
         call = _Call(self._last_number, role, model, agent_id, request, self._clock())
         self._enqueue(lambda: self._store_request(call))
         return call
 
     def end(self, call: _Call) -> None:
-        """It is over, however it ended."""
+        """Record the end of a call, however it ended."""
         call.ended = self._clock()
         self._enqueue(lambda: self._store_response(call))
 
     def failed_attempt(self, call: _Call, error: ModelError) -> None:
-        """It goes on with the next attempt."""
+        """Record a failed attempt of a call that is tried again."""
         at_ms = _ms(self._clock() - call.began)
         call.attempts.append(FailedAttempt(code=error.code, text=self._masked_detail(error), at_ms=at_ms))
 
@@ -225,7 +225,7 @@ class ModelTraces:
         known, stored = self._sent.get(call.agent_id), self._store.traced_so_far.requests.get(call.agent_id)
         if call.role == "title":
             known = stored = None
-        # A long one takes a while, and others' answers go on meanwhile.
+        # Writing a long request takes a while: in a thread it does not hold up other answers.
         written = await asyncio.to_thread(write_request, call.request, self._mask, known=known, stored=stored)
         told = replace(told, digest=written.digest, extends=[*written.extends])
         event = await self._store_event(told, written.payload, written.text)
@@ -254,7 +254,7 @@ class ModelTraces:
         await self._store_event(told, said, dump(said))
 
     def _payload_of(self, call: _Call) -> dict[str, Any]:
-        # Where thinking is off, what a provider sends of it all the same is kept nowhere.
+        # If thinking is off, thinking that a provider sends all the same is stored nowhere.
         thinking = "" if call.request.thinking == "off" else "".join(call.thoughts)
         return {
             "text": self._mask.text("".join(call.texts)),
@@ -277,7 +277,7 @@ class ModelTraces:
 
 @dataclass(frozen=True, slots=True)
 class _TracedModel:
-    """`ChatModel`: the one place that calls of a session pass, whatever they are for."""
+    """`ChatModel`: the one place that all calls of a session pass through, whatever their purpose."""
 
     traces: ModelTraces
     model: ResolvedModel

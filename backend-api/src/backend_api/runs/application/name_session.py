@@ -1,4 +1,4 @@
-"""The name of a session: the first line of what was said first."""
+"""The name of a session: the first line of its first message."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def name_session(journal: RunJournal, sessions: SessionRepository) -> None
 
 
 def title_of(text: str) -> str:
-    """First line of a message, cut at a word where there is one."""
+    """The first line of a message, cut at a word if there is one."""
     line = next((stripped for raw in text.splitlines() if (stripped := " ".join(raw.split()))), "")
     if len(line) <= TITLE_CHARACTERS:
         return line

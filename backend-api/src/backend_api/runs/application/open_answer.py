@@ -1,4 +1,4 @@
-"""What the main agent says at the moment, and what of it is not stored."""
+"""The message that the main agent is writing, and the parts of it that are not stored yet."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from backend_api.runs.application.run_stream import RunStream
 
 
 class OpenAnswer:
-    """It knows the message that is being written, what the model was told right before it, and what was said last and
-    is stored with the end of the run."""
+    """Holds the message that is being written, its preface (the notes sent to the model right before it), and the last
+    texts, which are stored with the end of the run."""
 
     def __init__(self, live: RunStream) -> None:
         self._live = live
@@ -29,21 +29,21 @@ class OpenAnswer:
         self._preface: list[Recorded] = []
 
     def begin(self, message: MessageCompleted, preface: Sequence[Recorded]) -> None:
-        """The next message is being written; `preface` is stored right before it."""
+        """Begin the next message; `preface` is stored right before it."""
         self._preface, self._message = [*preface], message
         self._live.open_message(message.seen_seq)
 
     def hold(self, said: Sequence[StoredPayload]) -> None:
-        """Keep what is whole until it is taken to be stored."""
+        """Keep finished texts until they are taken to be stored."""
         self._unstored += said
 
     def take_whole(self) -> list[Recorded]:
-        """What was held, with its preface, to be stored now."""
+        """Take the held texts, with their preface, to store them now."""
         unstored, self._unstored = self._unstored, []
         return self.with_preface([Recorded(payload=payload) for payload in unstored])
 
     def take(self) -> list[Recorded]:
-        """All that was said and is not stored, the message as far as it came, to be stored now."""
+        """Take all text that is not stored, the message as far as it came, to store it now."""
         message = self._message
         said, self._unstored = self._unstored, []
         if message is not None:
@@ -58,13 +58,13 @@ class OpenAnswer:
         return [Recorded(payload=payload) for payload in said]
 
     def drop_preface(self) -> None:
-        """It is stored, or nothing will be said after it."""
+        """Drop the preface: it is stored, or nothing will follow it."""
         self._preface = []
 
     def note(self, payload: StoredPayload) -> None:
-        """Take in what was stored."""
+        """Update the state by a payload that was stored."""
         match payload:
-            # The texts of a turn are recorded together with its calls, an empty one not at all.
+            # The texts of a turn are recorded together with its calls; an empty text is not recorded at all.
             case ToolCalled(agent_id=None) | MessageCompleted(agent_id=None):
                 self._message = None
             case ContextOpened(agent_id=None) | ContextNote(agent_id=None):
@@ -73,11 +73,11 @@ class OpenAnswer:
                 pass
 
     def with_preface(self, items: Sequence[Recorded]) -> list[Recorded]:
-        """What the model was told goes right before what it said then."""
+        """Put the notes sent to the model right before its answer to them."""
         is_said = any(is_said_by(item.payload, None) for item in items)
         return [*self._preface, *items] if is_said else [*items]
 
 
 def is_said_by(payload: StoredPayload, agent_id: str | None) -> bool:
-    """Whether it is a part of that agent's answer."""
+    """Whether the payload is a part of that agent's answer."""
     return isinstance(payload, MessageCompleted | ThinkingCompleted | ToolCalled) and payload.agent_id == agent_id

@@ -1,4 +1,4 @@
-"""The calls of tools that a run has at work, of all its agents, and what is told of one that is cut."""
+"""The tool calls in progress of all agents of a run, and what is recorded of one that is cut."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ MAY_HAVE_HAPPENED = "Part of it may have happened."
 
 
 class OpenCalls:
-    """It knows each call that was recorded as starting and not as ended, so that a cut run is closed properly. It
-    stores nothing itself: its journal does, and notes here what it has stored."""
+    """Tracks each call that was recorded as started and not as ended, so that a cut run is closed properly. It stores
+    nothing itself: the run's journal does, and notes here what it has stored."""
 
     def __init__(self, run: Run, live: RunStream, history: History, tasks: TaskBoard) -> None:
         self.at_work: dict[str, ToolCall] = {}
@@ -43,12 +43,12 @@ class OpenCalls:
         self._unbegun: set[str] = set()
 
     def load(self, progress: RunProgress) -> None:
-        """Take over what an earlier worker of the run left open of one agent."""
+        """Take over the calls of one agent that an earlier worker of the run left open."""
         self._recorded |= progress.open_calls
         self._unbegun |= progress.needing_approval
 
     def note(self, payload: StoredPayload) -> None:
-        """Take in what was stored."""
+        """Update the state by a payload that was stored."""
         match payload:
             case ToolCalled(call_id=call_id):
                 self._recorded[call_id] = payload
@@ -80,7 +80,7 @@ class OpenCalls:
 
     @contextmanager
     def tool_call(self, called: ToolCalled, delegate: Delegate | None = None) -> Generator[ToolCall]:
-        """One call while it is at work, counted and traced."""
+        """A call for the length of the block, counted and traced."""
 
         async def on_output(text: str) -> None:
             self._live.show_output(called.call_id, text)
@@ -104,12 +104,12 @@ class OpenCalls:
             yield call
 
     def cut_all(self, reason: str, *, cancelled: bool) -> list[Recorded]:
-        """The ends of all open calls: a call is over after all that an agent of its own called."""
+        """The ends of all open calls: a call ends after all calls of the sub-agent that works on it."""
         calls = sorted(self._recorded.values(), key=lambda called: called.agent_id is None)
         return self.cut(calls, reason, cancelled=cancelled)
 
     def cut(self, calls: Sequence[ToolCalled], reason: str, *, cancelled: bool) -> list[Recorded]:
-        """What is recorded of open calls that end for another reason than their own."""
+        """The results recorded of open calls that are cut from outside."""
         return [self._cut_result(called, reason, cancelled=cancelled) for called in calls]
 
     def _cut_result(self, called: ToolCalled, reason: str, *, cancelled: bool) -> Recorded:
@@ -128,7 +128,7 @@ class OpenCalls:
         return _result(finished, output)
 
     def _interrupted_output(self, call_id: str, reason: str) -> str:
-        """What is told of a call that was cut while it ran."""
+        """The output recorded of a call that was cut while it ran."""
         written = screen_text(self._live.open_texts(OUTPUT).get(call_id, ""))
         return "".join(
             [written, "\n" if written and not written.endswith("\n") else "", f"{reason} {MAY_HAVE_HAPPENED}"]
@@ -136,7 +136,7 @@ class OpenCalls:
 
 
 def items_of(finished: ToolFinished, outcome: Done) -> list[Recorded]:
-    """What is recorded of a call that ended: its result, the files it changed, and what else it tells."""
+    """The records of a call that ended: its result, the files it changed, and its other events."""
     body = None
     if outcome.body is not None:
         body = Body(content=outcome.body, media_type=outcome.body_media_type, parts=outcome.body_parts)
@@ -147,7 +147,7 @@ def items_of(finished: ToolFinished, outcome: Done) -> list[Recorded]:
 
 
 def _result(finished: ToolFinished, output: str, body: Body | None = None, read: str | None = None) -> Recorded:
-    """The result of a call, its output beside it where the preview does not hold all of it."""
+    """The result of a call; output longer than the preview is stored beside it."""
     if body is None and len(output) > MAX_PREVIEW_CHARACTERS:
         body = Body(content=output.encode("utf-8", "replace"), media_type="text/plain")
     if body is not None:
@@ -158,7 +158,7 @@ def _result(finished: ToolFinished, output: str, body: Body | None = None, read:
 
 
 def _sendable(text: str) -> str:
-    """Without halves of surrogate pairs, with which no request could be made any more."""
+    """The text without unpaired surrogates, which would make every later request fail."""
     return text.encode("utf-8", "replace").decode()
 
 

@@ -1,4 +1,4 @@
-"""Pictures of tools as models are sent them: read from the log where the last call left none."""
+"""Pictures of tools in the form that models are sent, read from the log if they are not cached."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from backend_api.sandboxes.domain.picture_heads import sides_of
 KEPT_CHARACTERS = 32_000_000
 KEPT_S = 300.0
 AT_ONCE = 4
-"""Bodies a process reads at the same time."""
+"""How many bodies a process reads at the same time."""
 
 _Key = tuple[SessionId, Picture]
 
 
 class PictureCache:
-    """Keeps the pictures used last, up to a bound and for a while. Only a shortcut: the log has them all."""
+    """Keeps the pictures used last, bounded by size and age. It is only a cache: the log has them all."""
 
     def __init__(
         self,
@@ -41,11 +41,11 @@ class PictureCache:
         self._reading = asyncio.Semaphore(AT_ONCE)
 
     def of(self, session_id: SessionId, log: EventLog) -> SessionPictures:
-        """Those of one session."""
+        """The pictures of one session."""
         return SessionPictures(session_id, log, self)
 
     async def get(self, session_id: SessionId, picture: Picture, log: EventLog) -> Image | None:
-        """None where it is not there or can't be sent."""
+        """Return a picture, or None if it is missing or can't be sent."""
         known = self._pop_fresh((session_id, picture))
         if known is None:
             async with self._reading:
@@ -78,13 +78,13 @@ class SessionPictures:
     cache: PictureCache
 
     async def load(self, pictures: Sequence[Picture]) -> Mapping[Picture, Image]:
-        """One that is not there any more is left out; raises `UnavailableError` where nobody can tell."""
+        """Load pictures; missing ones are left out. Raises `UnavailableError` if the store can't be reached."""
         found = await asyncio.gather(*(self.cache.get(self.session_id, one, self.log) for one in pictures))
         return {picture: image for picture, image in zip(pictures, found, strict=True) if image is not None}
 
 
 def is_sendable(picture: Picture, content: bytes) -> bool:
-    """Whether these are all bytes of a picture that providers take."""
+    """Whether the bytes are complete and of a picture type that providers accept."""
     if len(content) != picture.size or picture.size > MAX_PICTURE_BYTES or (found := sides_of(content)) is None:
         return False
     media_type, *sides = found

@@ -1,4 +1,4 @@
-"""One run at work: it asks the agent's loop for its next step, and does what lies in its inbox."""
+"""One run at work: the actor drives the agent's loop step by step, and handles the messages in the run's inbox."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ logger = logging.getLogger(__name__)
 
 STOP_GRACE_S = 0.35
 UNWIND_S = 5.0
-"""What was cut has so long to wind down. A run where it does not is given back: under the next lease, none of it can
-write, however long it goes on."""
+"""How long cancelled work may take to wind down, in seconds. A run whose work takes longer is given back: under the
+next lease nothing it does can be stored, however long it goes on."""
 TITLE_GRACE_S = 0.1
 DELIVER_S = 0.5
 NAME_S = 2.0
-"""So long a run that ends or waits leaves its conversation to be named."""
+"""How long a run that ends or waits allows for naming its conversation, in seconds."""
 CUT_S = 1.5
 DRAIN_S = 2.0
 STOPPED = "Stopped before it ended."
@@ -46,18 +46,18 @@ TOO_OFTEN = "The run was interrupted {attempts} times in a row without making pr
 
 
 class _UnwindError(Exception):
-    """What was cut goes on."""
+    """Raised if cancelled work does not end in time."""
 
 
 class RunActor:
-    """Drives one leased run to its end, or gives it back. Everything that can happen to it meanwhile comes through its
-    inbox, which is stored on the run's record: see `_handle`. A message that only joins needs no entry, as the loop
-    reads it from the log before its next step."""
+    """Drives one leased run to its end, or gives it back. All that can happen to it meanwhile comes through its inbox,
+    which is stored on the run's record: see `_handle`. A message that joins the run needs no entry, as the loop reads
+    it from the log before its next step."""
 
     def __init__(
         self, services: RunServices, lease: Lease, history: History | None = None, inbox: Subscription | None = None
     ) -> None:
-        """`history` is what is known already of the log, `inbox` a subscription from before the lease."""
+        """Prepare the run. `history` is the known part of the log, `inbox` a subscription from before the lease."""
         run, options = lease.run, services.options
         self._services = services
         self._lease = lease
@@ -73,8 +73,8 @@ class RunActor:
         self._is_over = False
 
     async def drive(self, draining: asyncio.Event) -> None:
-        """Work until the run ends, is stopped, or is lost. When `draining` is set it is given back after its present
-        step, and when cancelled at once."""
+        """Work until the run ends, is stopped, or is lost. Once `draining` is set the run is given back after its
+        present step; if cancelled, at once."""
         run, journal = self._lease.run, self._journal
         journal.waits.draining = draining
         fields = {"run_id": run.id, "session_id": run.session_id, "attempt": run.attempt}
@@ -91,10 +91,10 @@ class RunActor:
                 try:
                     await self._supervise(group)
                     if journal.writes.has_ended:
-                        # The next message may come once the end is told.
+                        # The next message may come as soon as the end is published.
                         self._services.histories.keep(self._history)
                     if naming is not None and journal.writes.has_begun.is_set() and journal.loaded.is_set():
-                        # A run that waits for the person may do so before its conversation has a name.
+                        # A run may wait for the person before its conversation has a name.
                         await asyncio.wait({naming}, timeout=NAME_S)
                     await self._stream.drain(DELIVER_S)
                     if self._is_over and (self._lease.is_title_due or not self._lease.is_named):
@@ -147,7 +147,7 @@ class RunActor:
                     if await self._handle(inbox.result(), work):
                         work = self._begin(group, self._work())
                     inbox = self._begin(group, keeper.next_messages())
-            # A heartbeat may find the run ended before the news of its end is out.
+            # A heartbeat may find the run ended before its end is published.
             await journal.writes.written()
             if not work.done() and not journal.writes.has_ended:
                 journal.lose()
@@ -164,14 +164,14 @@ class RunActor:
                 work.cancel()
 
     async def _leave_to_others(self, renewing: asyncio.Task[None]) -> None:
-        # A heartbeat from now on would take the lease again.
+        # A heartbeat after this point would renew the lease.
         await _cancel_tasks([renewing], CUT_S)
         self._keeper.give_up()
         self._stream.forget()
         await self.give_back()
 
     async def _handle(self, messages: Sequence[InboxMessage], work: asyncio.Task[None] | None) -> bool:
-        """Do what the inbox asks for; answers whether the work was cut and is to begin anew."""
+        """Do what the inbox asks for; returns whether the work was cut and has to begin anew."""
         journal, handled = self._journal, messages[-1].number
         await journal.load()
         stopped_up_to, is_redirected = 0, False
@@ -180,7 +180,7 @@ class RunActor:
                 case "stop":
                     stopped_up_to = max(stopped_up_to, message.seq)
                 case "redirect":
-                    # The model may read that message already, or have read it.
+                    # The model may have read that message already.
                     is_redirected = is_redirected or message.seq > journal.writes.read_seq
                 case _:
                     assert_never(message.kind)
@@ -199,7 +199,7 @@ class RunActor:
         return True
 
     async def _redirect(self, handled: int, work: asyncio.Task[None] | None) -> None:
-        """Store what was cut as far as it came; the work that begins anew reads the new message."""
+        """Store the cut work as far as it came; the work that begins anew reads the new message."""
         journal = self._journal
         await journal.writes.cut(REDIRECTED, handled=handled)
         if work is not None and not work.done():
@@ -211,8 +211,8 @@ class RunActor:
         logger.info("run redirected", extra={"run_id": self._lease.run.id})
 
     async def _stop(self, covered: int) -> None:
-        """End the run as stopped, and with it the answer to all that was said before the stop. What was said after it
-        gets a run of its own, even where the model was given it already: its answer is cut with the rest."""
+        """End the run as stopped, and with it the answer to every message before the stop. A message after the stop
+        gets a run of its own, even if the model was sent it already: that answer is cut with the rest."""
         await self._journal.load()
         self._journal.seen_seq = covered
         await self._end(Ending(status="stopped", reason="Stopped by the user."))
@@ -236,12 +236,13 @@ class RunActor:
             self._abandon(error)
 
     def _abandon(self, error: StoreUnavailableError) -> None:
-        """Not the run's fault, and nothing could be said of it: whoever finds the lease lapsed goes on."""
+        """Leave the run without recording a failure: the store is down, which is not the run's fault. The worker that
+        finds the lease lapsed goes on."""
         fields = {"run_id": self._lease.run.id, "reason": error.detail}
         logger.warning("run left until the store is back", extra=fields)
 
     async def _was_cut_too_often(self, most: int) -> bool:
-        """A run that is cut again and again may be what ends its workers; one that gets on in between is not."""
+        """Whether the run was cut `most` times in a row without progress, as it may be what kills its workers."""
         run = self._lease.run
         if run.attempt - run.releases <= most:
             return False
@@ -249,7 +250,7 @@ class RunActor:
         return self._journal.attempts_without_progress() > most
 
     async def _answer(self) -> Ending | None:
-        """The agent at work, until it is done or failed; None where the run waits now."""
+        """Run the agent until it ends or fails; None if the run waits now."""
         try:
             async with agent_loop(self._services, self._lease, self._journal) as loop:
                 return await loop.run_turns()
@@ -266,7 +267,7 @@ class RunActor:
             return Ending(status="failed", reason=reason, code="internal", retryable=True)
 
     async def _end(self, ending: Ending) -> bool:
-        """False where a message nobody read stands in the way of the end."""
+        """End the run; False if an unread message prevents it."""
         run, journal = self._lease.run, self._journal
         journal.writes.has_begun.set()
         journal.writes.store_with_end(ending.said)
@@ -293,14 +294,14 @@ class RunActor:
         )
         self._is_over = has_ended = await journal.writes.finish(finished, seen_seq=journal.seen_seq)
         if has_ended and ending.status != "completed":
-            # A message it has not read may have got a run of its own.
+            # A message that the run has not read may have got a run of its own.
             await self._services.notifier.notify(Topic.RUN_QUEUED)
         elif has_ended:
             await self._services.notifier.notify(Topic.QUEUE_DUE, run.session_id)
         return has_ended
 
     async def give_back(self) -> None:
-        """For another worker to go on with at once."""
+        """Release the run so that another worker goes on at once."""
         run = self._lease.run
         try:
             async with asyncio.timeout(DRAIN_S):
@@ -311,7 +312,7 @@ class RunActor:
 
 
 async def _cancel_tasks(tasks: Collection[asyncio.Task[Any]], within_s: float) -> None:
-    """Cancel, and wait so long for the end."""
+    """Cancel the tasks, and wait up to `within_s` for their end."""
     left = {task for task in tasks if not task.done()}
     for task in left:
         task.cancel()
@@ -323,7 +324,7 @@ async def _cancel_tasks(tasks: Collection[asyncio.Task[Any]], within_s: float) -
 
 @contextmanager
 def _observed(lease: Lease) -> Generator[None]:
-    """Logs, trace and measures of all that one worker does for a run: the same trace whoever drives it."""
+    """Logs, trace and metrics of all that one worker does for a run; the trace is the same for every worker of it."""
     run = lease.run
     if not lease.has_begun_before and run.started_at is not None:
         measures.RUN_WAKE_SECONDS.observe(max((run.started_at - run.created_at).total_seconds(), 0.0))

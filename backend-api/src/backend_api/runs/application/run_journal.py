@@ -1,4 +1,4 @@
-"""The journal of one run: what its agents read of it, over what is stored, at work and waited for."""
+"""The journal of one run: what its agents read of it, on top of its writes, open calls and waits."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ logger = logging.getLogger(__name__)
 
 
 class RunJournal:
-    """`Journal` of a leased run and of its main agent: its `writes`, its open `calls` and its `waits`, and the
-    conversations that are read of them."""
+    """`Journal` of a leased run and of its main agent: its `writes`, its open `calls`, its `waits`, and the
+    conversations folded from them."""
 
     def __init__(
         self,
@@ -56,7 +56,8 @@ class RunJournal:
         mask: Mask | None = None,
         kept: KeptCallsOfSession | None = None,
     ) -> None:
-        """With a `mask` calls of models are stored, seen through it, as far as `kept` has room."""
+        """Set up the journal. With a `mask`, model calls are stored with their secrets masked, as far as `kept` has
+        room."""
         self.lease = lease
         self.live = stream
         self._history = history or History(lease.run.session_id)
@@ -66,7 +67,7 @@ class RunJournal:
         self.waits = RunWaits(self.writes, self.chosen)
         self.usage = NO_USAGE
         self.seen_seq = 0
-        """The last message in the conversation, which the model reads next where it has not."""
+        """The number of the last message in the conversation; the model reads it next unless it has."""
         self.loaded = asyncio.Event()
         self.is_named = asyncio.Event()
         if lease.is_named:
@@ -75,7 +76,7 @@ class RunJournal:
         self._log = log
         self._is_lost = False
         self._next_turn = self._begun_turn = 0
-        """Of the main agent."""
+        """Turn numbers of the main agent: the next one, and that of the last call."""
 
     async def conversation(self) -> Conversation:
         thread = await self.thread()
@@ -86,12 +87,12 @@ class RunJournal:
         return conversation
 
     def turns(self) -> int:
-        """Model calls that the run began, of all its agents."""
+        """How many model calls the run has begun, of all its agents."""
         recorded = self._history.threads.main.progress(self.lease.run.id).last_turn
         return max(recorded, self._begun_turn) + self.answers_below.begun
 
     def known_choices(self) -> SessionChoices:
-        """Of the session, as far as it is read."""
+        """The session's choices, as far as the log is read."""
         return self._history.threads.main.chosen
 
     async def chosen(self) -> SessionChoices:
@@ -100,31 +101,31 @@ class RunJournal:
 
     @property
     def has_unread_messages(self) -> bool:
-        """Whether something was said to the main agent since its last `conversation`."""
+        """Whether there is a message to the main agent since its last `conversation`."""
         return self._history.threads.main.seen_seq > self.seen_seq
 
     @property
     def team(self) -> Team:
-        """Of the run, as far as known."""
+        """The team of the run, as far as the log is read."""
         return self._history.threads.team
 
     def has_unread(self, agent_id: str) -> bool:
-        """Whether something was said to one of the other agents that it has not read."""
+        """Whether one of the other agents has a message that it has not read."""
         return self._history.threads.of(agent_id).has_unread
 
     def mcp_servers(self) -> Mapping[str, KnownMcpServer]:
-        """What is known of each MCP server, as of the last `conversation`."""
+        """The known state of each MCP server, as of the last `conversation`."""
         return self._history.threads.mcp
 
     async def thread(self, agent_id: str | None = None) -> Thread:
-        """Of one agent, as recorded by now. Raises `DrainedError` where the run is to be given back."""
+        """The thread of one agent, up to date with the log. Raises `DrainedError` if the run is to be given back."""
         if self.waits.draining.is_set():
             raise DrainedError
         await self._read()
         return self._history.threads.of(agent_id)
 
     async def load(self) -> None:
-        """Know what is open, where the run was cut before it read anything."""
+        """Load the open calls and texts, in case the run is cut before it reads anything."""
         if not self.loaded.is_set():
             await self._read()
             self.seen_seq = self._history.threads.main.seen_seq
@@ -146,7 +147,7 @@ class RunJournal:
                 self.loaded.set()
 
     def lose(self) -> None:
-        """Another worker has the run: said and counted once, whoever finds it out."""
+        """Note that another worker has the run; logged and counted once, whoever finds it out."""
         if not self._is_lost and not self.writes.has_ended:
             self._is_lost = True
             self.live.forget()
@@ -154,11 +155,11 @@ class RunJournal:
             logger.warning("run lost to another worker", extra={"run_id": self.lease.run.id})
 
     def first_message(self) -> str:
-        """The session's first user message, as far as loaded."""
+        """The session's first user message, as far as the log is read."""
         return self._history.threads.main.first_message or ""
 
     def attempts_without_progress(self) -> int:
-        """How often the run was begun since it last came a step further, as far as loaded."""
+        """The number of times the run was begun since its last progress, as far as the log is read."""
         return self._history.threads.main.progress(self.lease.run.id).attempts_without_progress
 
     def traced(self, model: ResolvedModel, role: ModelRole) -> ResolvedModel:

@@ -1,4 +1,4 @@
-"""What all runs of a worker share."""
+"""The services that all runs of a worker share."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class RunOptions:
 
 
 async def _no_transcript(session_id: SessionId, user_id: UserId) -> None:
-    """Nobody writes any."""
+    """Write no transcript."""
     del session_id, user_id
 
 
@@ -52,7 +52,7 @@ async def _no_tasks(session_id: SessionId, user_id: UserId, board: TaskBoard) ->
 
 
 async def _no_result(session_id: SessionId, user_id: UserId, called: ToolCalled, output: str) -> None:
-    """Nobody writes any."""
+    """Write no result."""
     del session_id, user_id, called, output
 
 
@@ -60,24 +60,24 @@ async def _no_result(session_id: SessionId, user_id: UserId, called: ToolCalled,
 async def no_mcp_tools(
     lease: Lease, journal: RunJournal, preset: Preset, context_window: int
 ) -> AsyncGenerator[Sequence[Tool]]:
-    """There is no such server."""
+    """Offer no MCP tools, as there are no servers."""
     del lease, journal, preset, context_window
     yield ()
 
 
 async def no_commands(session_id: SessionId) -> None:
-    """Nothing runs in the background."""
+    """Do nothing, as no command runs in the background."""
     del session_id
 
 
 def _no_title(session_id: SessionId) -> None:
-    """Nobody finds any."""
+    """Ask for no title."""
     del session_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunServices:
-    """Everything one run needs, shared by all runs of a worker."""
+    """The services one run needs, shared by all runs of a worker."""
 
     ledger: RunLedger
     log: EventLog
@@ -94,32 +94,33 @@ class RunServices:
     """The deployment's layer of options."""
     presets: Presets = field(default_factory=Presets)
     kinds: Kinds = BUILT_IN_KINDS
-    """Those that sub-agents may be of."""
+    """The kinds of sub-agents."""
     effective_settings: OpenEffectiveSettings | None = None
-    """What users have set; None: they can't."""
+    """The settings of users; None if users have no settings."""
     write_transcript: Callable[[SessionId, UserId], Awaitable[str | None]] = _no_transcript
     write_result: Callable[[SessionId, UserId, ToolCalled, str], Awaitable[str | None]] = _no_result
     mirror_tasks: Callable[[SessionId, UserId, TaskBoard], Awaitable[None]] = _no_tasks
     mirror_team: MirrorTeam = no_mirror
-    """Both write into the workspace of a session of a user what has changed, as far as that can be done."""
+    """Both write a changed state into the workspace of a user's session, as far as possible."""
     request_end_of_commands: Callable[[SessionId], Awaitable[object]] = no_commands
-    """Asked for as a run ends that was stopped: what it began in the background after the stop came ends, too."""
+    """Called when a stopped run ends: commands that it began in the background after the stop are ended too."""
     want_title: Callable[[SessionId], None] = _no_title
-    """Told where a run ended whose session is to have a better title."""
+    """Called when a run ends whose session is to have a better title."""
     mcp_tools: Callable[[Lease, RunJournal, Preset, int], AbstractAsyncContextManager[Sequence[Tool]]] = no_mcp_tools
-    """Those of MCP servers that a run's agents have by this preset; connections are open for the length of a block."""
+    """The MCP tools that a run's agents have under a preset; connections are open for the length of a block."""
     keep_sandbox: KeepSandbox = no_sandbox
     keep_sandbox_every_s: float = EVERY_S
-    """A run that has called for its sandbox keeps it until it ends, or waits for a person."""
+    """Interval of `keep_sandbox`, in seconds: a run that has used its sandbox keeps it until it ends or waits for a
+    person."""
     mask: Mask = field(default_factory=Mask)
-    """What is hidden of model calls that are stored."""
+    """The secrets masked in stored model calls."""
     kept_calls: KeptCalls | None = None
-    """What bounds them; None: nothing."""
+    """The bound on stored model calls; None for no bound."""
     histories: Histories = field(default_factory=Histories)
     pictures: PictureCache = field(default_factory=PictureCache)
 
     def journal(self, lease: Lease, stream: RunStream, history: History) -> RunJournal:
-        """That of a run, which stores calls of models where its session wants that."""
+        """The journal of a run, which stores model calls if its session has tracing on."""
         options = self.presets.layered(self.defaults, lease.options).options
         mask, kept = self.mask if options.enable_tracing else None, None
         if self.kept_calls is not None:

@@ -1,4 +1,4 @@
-"""What one run writes into its session's stream: text live, in pieces, and what is stored, in order."""
+"""The writer of one run into its session's stream: live text in merged pieces, and stored events, in order."""
 
 from __future__ import annotations
 
@@ -37,18 +37,19 @@ MERGE_WINDOW_S = 0.016
 PUBLISH_DEADLINE_S = 2.0
 MAX_WAITING = 1_000
 MAX_KEPT_OUTPUT = 16_000
-"""Characters of a call's output, for one that is cut: its end."""
+"""The longest end of a call's output that is kept in case the call is cut, in characters."""
 MAX_LIVE_CHARACTERS = 400_000
-"""Of one text; what is longer is seen when it is stored."""
+"""The longest part of a text that is shown live, in characters; the rest is seen when the text is stored."""
 PIECES_PER_SECOND = 400
-"""A piece costs its process, Redis and the gateway of its reader half a millisecond together, however long it is."""
+"""A piece costs its process, Redis and the reader's gateway half a millisecond together, whatever its length."""
 MAX_WAIT_S = 0.125
 TICK_S = 0.025
-"""Turns that have to be waited for fall together, so that the pieces of many runs are sent in one call."""
+"""Grid of delayed turns, in seconds: they fall together, so that the pieces of many runs are sent in one call."""
 
 
 class Throttle:
-    """Gives each next piece its turn: few runs never wait for it, and what many say meanwhile is one piece each.
+    """Gives each next piece its turn: few runs never wait for it, and what many write meanwhile is merged into one
+    piece each.
 
     Up to six runs of a process notice nothing, ten show a piece each 25 ms, fifty and more one each 125 ms; without it
     first tokens of a hundred runs wait for seconds behind pieces that no eye could tell apart. A fixed window costs as
@@ -59,7 +60,7 @@ class Throttle:
         self._last = 0.0
 
     def next_turn(self, now: float) -> float:
-        """When whoever asks may show its next piece, at most `MAX_WAIT_S` from now."""
+        """The time at which the caller may show its next piece, at most `MAX_WAIT_S` from now."""
         self._last = min(max(self._last, now) + 1 / PIECES_PER_SECOND, now + MAX_WAIT_S)
         if self._last - now < TICK_S:
             return self._last
@@ -67,12 +68,12 @@ class Throttle:
 
 
 THROTTLE = Throttle()
-"""Of all runs of this process together."""
+"""The throttle that all runs of this process share."""
 
 
 @dataclass(slots=True)
 class _Piece:
-    """Text that waits to be shown; what comes while it waits joins it."""
+    """Text that waits to be shown; more text that comes while it waits is added to it."""
 
     key: TextKey
     offset: int
@@ -84,11 +85,11 @@ class _Piece:
 
 
 class RunStream:
-    """`LiveOutput`; whoever writes never waits for the channel. The one place that counts offsets, merges and
-    throttles: the first piece of text goes at once; while one is on its way, within 16 ms, and until it is the run's
-    turn among those of the process, the next ones are merged.
+    """`LiveOutput`; writers never wait for the channel. The one place that counts offsets, merges and throttles: the
+    first piece of text goes at once; the next ones are merged while one is on its way, within 16 ms, and until it is
+    the run's turn among those of the process.
 
-    No text is shown while `may_show` says no: a writer that lost its run must not speak over the next one.
+    No text is shown while `may_show` returns False: a writer that lost its run must not speak over the next one.
     """
 
     def __init__(
@@ -114,14 +115,14 @@ class RunStream:
         self._idle.set()
         self._open: dict[TextKey, list[str]] = {}
         self._unshown: set[TextKey] = set()
-        """Texts that are seen when they are stored, as readers have what was taken back of them."""
+        """Texts that are next seen when they are stored, because part of what readers have of them was taken back."""
         self._seen_seq = 0
         self._context: ContextUsage | None = None
         self.has_shown = asyncio.Event()
         """Set with the first text delivered."""
 
     def show_stored(self, events: Sequence[Event]) -> None:
-        """Tell of stored events, after all text put in before."""
+        """Publish stored events, after all text that was queued before."""
         context, self._context = self._context, None
         if context is not None and self._may_show():
             events = [self._live_event(context), *events]
@@ -137,11 +138,11 @@ class RunStream:
         self.take_back(MESSAGE + message_id, since, None if thinking_id is None else THINKING + thinking_id)
 
     def of_agent(self, agent_id: str) -> AgentOutput:
-        """Where an agent beside the main one writes."""
+        """The output of an agent beside the main one."""
         return AgentOutput(self, agent_id)
 
     def take_back(self, key: TextKey, since: int, thought: TextKey | None) -> None:
-        """As `show_as_thinking`, whoever writes it."""
+        """As `show_as_thinking`, for any writer."""
         text = "".join(self._open.get(key, ()))
         self._open[key] = [text[:since]]
         self._unshown.add(key)
@@ -149,7 +150,7 @@ class RunStream:
             self.append(thought, text[since:])
 
     def leave(self, writer: str) -> None:
-        """Another message of an agent beside the main one begins: what it wrote before is stored, or given up."""
+        """Drop the live texts of an agent's former message: it is stored, or given up."""
         self._open = {key: texts for key, texts in self._open.items() if writer_of(key) != writer}
 
     def show_output(self, call_id: str, text: str) -> None:
@@ -158,7 +159,8 @@ class RunStream:
         self._open[key] = ["".join(self._open[key])[-MAX_KEPT_OUTPUT:]]
 
     def show_context(self, used: int, size: int) -> None:
-        """Told together with what is stored next, as alone it would be one more command of Redis for each answer."""
+        """Publish the context use with the next stored event, as alone it would cost one more Redis command per
+        answer."""
         self._context = ContextUsage(used=used, max=size, ratio=round(used / size, 4) if size else 0.0)
 
     def show_retry(self, error: ModelError, following: NextAttempt) -> None:
@@ -167,25 +169,25 @@ class RunStream:
             self._put_urgent([self._live_event(ModelRetry(code=error.code, attempt=attempt, most=most, wait_s=wait_s))])
 
     def open_message(self, seen_seq: int) -> None:
-        """Another one begins; the model has read what the user said up to `seen_seq`."""
+        """Begin another message; the model has read the user's messages up to `seen_seq`."""
         self._seen_seq = seen_seq
         self._open = {key: texts for key, texts in self._open.items() if writer_of(key)}
 
     def open_texts(self, kind: str) -> dict[str, str]:
-        """What is not stored of those of a kind that are being written, by id; of a call's output its end."""
+        """The unstored texts of a kind that are being written, by id; of a call's output, its end."""
         return {key.removeprefix(kind): "".join(texts) for key, texts in self._open.items() if key.startswith(kind)}
 
     def close(self, payload: StoredPayload) -> None:
-        """What this holds in full is stored."""
+        """Drop the live text that this payload stores in full."""
         if (key := ended_text(payload)) is not None:
             self._open.pop(key, None)
 
     def forget(self) -> None:
-        """The run goes on elsewhere or not at all: nothing of what was shown is kept here."""
+        """Drop all live text, as the run goes on elsewhere or not at all."""
         self._stream.forget(self._session_id, self._offsets)
 
     async def deliver(self) -> None:
-        """Until cancelled."""
+        """Publish what is queued, until cancelled."""
         with closing(WaitLimit(PUBLISH_DEADLINE_S)) as publishing:
             await self._deliver_all(publishing)
 
@@ -204,7 +206,7 @@ class RunStream:
                 self._stored_waiting -= 1
                 await self._deliver(self._stream.append(self._session_id, item), publishing)
                 continue
-            # What several agents write has one turn together: none of them waits for the others.
+            # Pieces of several agents share one turn: none of them waits for the others.
             pieces = [item]
             while self._waiting and isinstance(following := self._waiting[0], _Piece):
                 if any(piece.key == following.key for piece in pieces):
@@ -219,7 +221,7 @@ class RunStream:
             next_text_at = max(now + MERGE_WINDOW_S, turn)
 
     async def drain(self, deadline_s: float) -> None:
-        """Wait until all is delivered, or the deadline."""
+        """Wait until all is delivered, at most `deadline_s` seconds."""
         try:
             async with asyncio.timeout(deadline_s):
                 await self._idle.wait()
@@ -227,7 +229,7 @@ class RunStream:
             logger.warning("live delivery was cut at the end of a run", extra={"run_id": self._run_id})
 
     def append(self, key: TextKey, text: str) -> None:
-        """More of a text, whoever writes it. Offsets are counted in code points."""
+        """Append to a text, whoever writes it. Offsets are counted in code points."""
         self._open.setdefault(key, []).append(text)
         if key in self._unshown:
             return
@@ -247,7 +249,8 @@ class RunStream:
             self._enqueue(_Piece(key, offset, self._seen_seq, [text]))
 
     def _waiting_piece(self, key: TextKey) -> _Piece | None:
-        """The one that more of this text joins: whoever else writes may do so after it, and the same writer may not."""
+        """The waiting piece that more of this text can join: other writers may have written after it, the same writer
+        may not."""
         writer = ""
         for item in reversed(self._waiting):
             if isinstance(item, list):
@@ -304,14 +307,14 @@ class RunStream:
 
 
 class AgentOutput:
-    """`LiveOutput` of an agent beside the main one: what it writes and thinks, and nothing that is the run's."""
+    """`LiveOutput` of an agent beside the main one: its text and its thinking, and nothing of the run itself."""
 
     def __init__(self, stream: RunStream, agent_id: str) -> None:
         self._stream = stream
         self._agent_id = agent_id
 
     def open_message(self) -> None:
-        """Another one of its messages begins."""
+        """Begin another message of this agent."""
         self._stream.leave(self._agent_id)
 
     def show_text(self, message_id: str, text: str) -> None:

@@ -1,4 +1,4 @@
-"""How a run waits: for what its agents wait for, for its team, and for a person who controls the computer."""
+"""Waits of a run: for answers that its agents need, for its team, and for a person who controls the computer."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from backend_api.runs.application.change_signal import RunningTeam
 from backend_api.runs.application.run_writes import RunWrites
 
 LOOK_AGAIN_S = 0.25
-"""Whether the person still controls the computer."""
+"""How often to check whether the person still controls the computer, in seconds."""
 
 
 class DrainedError(Exception):
-    """Raised between two steps of a run whose process ends."""
+    """Raised between two steps of a run whose process is shutting down."""
 
 
 class RunWaits:
-    """It leaves a run to whoever resolves what it waits for, unless a stop or a message comes first."""
+    """Leaves a waiting run to whoever resolves its waits, unless a stop or a message comes first."""
 
     def __init__(self, writes: RunWrites, chosen: Callable[[], Awaitable[SessionChoices]]) -> None:
-        """`chosen` tells what the session chose by now."""
+        """Set up the waits. `chosen` returns the session's current choices."""
         self.draining = asyncio.Event()
         """Once set, the run is given back before its next step."""
         self.running_team: RunningTeam | None = None
@@ -32,7 +32,7 @@ class RunWaits:
         self._chosen = chosen
 
     async def undriven(self) -> SessionChoices:
-        """What the session chose by then, once no person controls the computer. Raises `DrainedError`."""
+        """Wait until no person controls the computer, and return the session's choices. Raises `DrainedError`."""
         while (chosen := await self._chosen()).driver is not None:
             if self.draining.is_set():
                 raise DrainedError
@@ -42,7 +42,7 @@ class RunWaits:
         return chosen
 
     async def wait(self, waits: Sequence[Wait]) -> bool:
-        """Store what is waited for once the team is idle too; false where the agent goes on."""
+        """Store the waits once the team is idle too; returns False if the agent goes on."""
         if self.running_team is not None:
             waits = [*waits, *await self.running_team.wait_until_idle()]
         if not await self._may_wait(waits) and self.running_team is not None:
@@ -58,7 +58,7 @@ class RunWaits:
             by = refused.by
         else:
             return True
-        # What an agent below waits for comes back when the call it works on is settled, unless that is all there is.
+        # A wait of a sub-agent returns when its call is settled, unless there is nothing else to wait for.
         own = [wait for wait in waits if wait.agent_id is None] or waits
         await self._writes.record([result for wait in own for result in wait.subject.not_begun(by)])
         return False

@@ -1,4 +1,4 @@
-"""What a run stores: one write after the other, shown once it is stored."""
+"""The writes of a run: one after the other, each shown once it is stored."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from backend_api.runs.application.run_stream import RunStream
 
 
 class RunWrites:
-    """It stores what all agents of one leased run say and do, and knows what of it is still being written, so that a
+    """Stores the output and actions of all agents of one leased run, and tracks what is still being written, so that a
     cut run is closed properly."""
 
     def __init__(
@@ -54,22 +54,23 @@ class RunWrites:
         mask: Mask | None = None,
         kept: KeptCallsOfSession | None = None,
     ) -> None:
-        """With a `mask` calls of models are stored, seen through it, as far as `kept` has room."""
+        """Set up the writes. With a `mask`, model calls are stored with their secrets masked, as far as `kept` has
+        room."""
         self.traces = ModelTraces(self, mask or Mask(), is_on=mask is not None, kept=kept)
         self.tasks = TaskBoard(lambda: history.threads.main.tasks)
         self.calls = OpenCalls(lease.run, live, history, self.tasks)
         self.files: list[str] = []
         self.read_seq = 0
-        """The last message that the model was given."""
+        """The number of the last message that the model was sent."""
         self.has_ended = False
         self.is_cut = False
-        """Set while work that was cut may still be winding down: nothing is stored then."""
+        """Set while cancelled work may still be winding down: nothing is stored then."""
         self.uses_sandbox = asyncio.Event()
-        """Set once a call that needs one was recorded, by whichever worker."""
+        """Set once a call that needs the sandbox is recorded, by whichever worker."""
         self.has_begun = live.has_shown
-        """Set with the first text shown or the first thing recorded: what can wait until then does not delay it."""
+        """Set with the first text shown or the first record: work that can wait until then does not delay it."""
         self.changed = ChangeSignal()
-        """Of what agents that work beside each other tell, and begin and end."""
+        """Signals messages, beginnings and ends of agents that work side by side."""
         self.writing = asyncio.Lock()
         self.reading = asyncio.Lock()
         """Held while the history is read on."""
@@ -82,7 +83,7 @@ class RunWrites:
         self._answer = OpenAnswer(live)
 
     def load(self) -> None:
-        """Take over what an earlier worker of the run left, as the history tells it."""
+        """Take over the unfinished work that the history shows of an earlier worker of the run."""
         threads, run_id = self._history.threads, self._lease.run.id
         self.files = [*threads.main.progress(run_id).files]
         for one in threads.progress(run_id):
@@ -94,11 +95,11 @@ class RunWrites:
 
     @property
     def traced_so_far(self) -> TracedSoFar:
-        """Model calls of the session that are stored."""
+        """The stored model calls of the session."""
         return self._history.threads.traced
 
     async def record_trace(self, item: Recorded) -> Event | None:
-        """Store what is told of a model call. Also of one that was just cut: nothing else is made of it."""
+        """Store a record of a model call, even if the call was just cut: nothing else depends on it."""
         async with self.writing:
             if self.has_ended:
                 return None
@@ -118,7 +119,7 @@ class RunWrites:
         self.add_stored(events)
 
     async def record(self, payloads: Sequence[StoredPayload], *, handled: int = 0) -> None:
-        """Store these in one step; with them go the inbox's messages up to the number `handled`."""
+        """Store these in one step; inbox messages up to the number `handled` are marked as handled with them."""
         await self.record_items([Recorded(payload=payload) for payload in payloads], handled=handled)
 
     async def record_result(self, finished: ToolFinished, outcome: Done) -> None:
@@ -137,27 +138,27 @@ class RunWrites:
 
     @in_turn
     async def close_open(self, reason: str, *extra: StoredPayload, cancelled: bool = False) -> None:
-        """Store what is open as far as it came: the text as partial, each call with what it wrote and the reason."""
+        """Store open work as far as it came: the text as partial, each call with its output so far and the reason."""
         await self._close_open(reason, *extra, cancelled=cancelled)
 
     @in_turn
     async def cut(self, reason: str, *, handled: int) -> None:
-        """Close what is open; with it go the inbox's messages up to the number `handled`, which led to this. What is
-        still at work is cancelled, should it want to store anything, until `is_cut` is taken back."""
+        """Close open work; inbox messages up to the number `handled`, which led to this, are marked as handled with it.
+        Work that still runs is cancelled if it wants to store anything, until `is_cut` is reset."""
         await self._close_open(reason, cancelled=True, handled=handled)
-        # What led to it stands in the log, also where nothing was open and so nothing was written after it.
+        # The cause is in the log, even if nothing was open and so nothing was written after it.
         self._history.is_just_committed = False
         self.tasks.forget_unrecorded()
         self.is_cut = True
 
     @in_turn
     async def cut_calls_of(self, agent_id: str, reason: str) -> None:
-        """Store the end of what one agent has at work."""
+        """Store the end of the open calls of one agent."""
         await self._cut_calls([call.called for call in self.calls.of(agent_id)], reason)
 
     @in_turn
     async def cut_calls_of_others(self, reason: str) -> None:
-        """Store the end of what all agents but the main one have at work."""
+        """Store the end of the open calls of all agents but the main one."""
         await self._cut_calls(self.calls.recorded_of_others(), reason)
 
     async def _cut_calls(self, calls: Sequence[ToolCalled], reason: str) -> None:
@@ -171,20 +172,20 @@ class RunWrites:
             await self._write(items, handled)
 
     def store_with_end(self, said: Sequence[StoredPayload]) -> None:
-        """What was said last is whole, and is stored with the end of the run or with what cuts it."""
+        """Keep the finished last texts, to be stored with the end of the run or with what cuts it."""
         self._answer.hold(said)
         for payload in said:
             self._note(payload)
 
     async def finish(self, finished: RunFinished, *, seen_seq: int) -> bool:
-        """End the run; false when a message the model has not read stands in the way."""
+        """End the run; False if a message that the model has not read prevents it."""
         await self.traces.flush()
         return await self._finish(finished, seen_seq=seen_seq)
 
     @in_turn
     async def _finish(self, finished: RunFinished, *, seen_seq: int) -> bool:
         said, team = self._answer.take_whole(), self._history.threads.team
-        # Should a message stand in the way, they have not left.
+        # If a message prevents the end, the team has not left.
         left = [Recorded(payload=updated(one, "left", reason="run_ended")) for one in team.present()]
         events = await self._ledger.finish(self._lease, finished, seen_seq=seen_seq, said=[*said, *left])
         self.has_ended = bool(events)
@@ -195,7 +196,7 @@ class RunWrites:
         return self.has_ended
 
     async def written(self) -> None:
-        """What was being written is stored, and told."""
+        """Wait until the write in progress is stored and published."""
         async with self.writing:
             return
 
@@ -207,7 +208,7 @@ class RunWrites:
                 events = await self._ledger.record(self._lease, items, handled=handled)
                 break
             except TasksEditedError:
-                # The person was first: what the agents changed is made once more on that.
+                # The person was first: the agents' change is applied once more on top.
                 async with self.reading:
                     await self._history.read_on(self._log)
                 items = [self._with_edits(item) for item in items]
@@ -219,7 +220,7 @@ class RunWrites:
         return replace(item, payload=self.tasks.known()) if isinstance(item.payload, TasksUpdated) else item
 
     def add_stored(self, events: Sequence[Event], items: Sequence[Recorded] = ()) -> None:
-        """Show what was stored, with what the model reads of it, and know it from now on."""
+        """Show stored events, and add them to the history with the outputs that the model reads."""
         threads = self._history.threads
         version = threads.team.version
         self._history.add_committed(events, [item.output for item in items])

@@ -1,5 +1,5 @@
-"""Keeps a run's sandbox while the run is at work: between two calls a model may think for longer than a sandbox may
-be unused before another of its user's is given its place."""
+"""A task that keeps a run's sandbox while the run is at work: between two calls a model may think for longer than the
+idle time after which a sandbox makes room for another of the user's."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ EVERY_S = 20.0
 
 
 async def no_sandbox(session_id: SessionId) -> None:
-    """There is none to keep."""
+    """Do nothing, as there is no sandbox to keep."""
     del session_id
 
 
 async def keep_sandbox_until_cancelled(
     keep: KeepSandbox, session_id: SessionId, uses_sandbox: asyncio.Event, every_s: float = EVERY_S
 ) -> None:
-    """From its first call in the run on; the call itself is use. A fault of the manager leaves the run alone: the next
-    call tells of it."""
+    """Report use from the first call that uses the sandbox; the call itself counts as use. An error of the manager does
+    not stop the run: its next call reports it."""
     await uses_sandbox.wait()
     while True:
         await asyncio.sleep(every_s)

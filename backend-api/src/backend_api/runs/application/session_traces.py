@@ -1,4 +1,4 @@
-"""Calls of models that no run makes, stored in the session they are for."""
+"""Model calls made outside of runs, stored in the session they are for."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from backend_api.runs.application.model_traces import ModelTraces
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionTraces:
-    """Whoever uses it numbers the calls of its role, apart from those of runs."""
+    """Traces whose user numbers the calls of its role, apart from those of runs."""
 
     log: EventLog
     stream: SessionStream
     histories: Histories
     mask: Mask
     kept_calls: KeptCalls | None = None
-    """What bounds them; None: nothing."""
+    """The bound on stored model calls; None for no bound."""
 
     @asynccontextmanager
     async def following(self, session_id: SessionId, user_id: UserId, number: int) -> AsyncGenerator[ModelTraces]:
-        """The next call has this number. What was put in is stored when the block is left."""
+        """Traces whose next call has this number. What was queued is stored when the block is left."""
         store = _SessionStore(self, session_id, TracedSoFar(last_number=number - 1))
         kept = KeptCallsOfSession(self.kept_calls, session_id, user_id) if self.kept_calls is not None else None
         traces = ModelTraces(store, self.mask, is_on=True, kept=kept)
@@ -47,7 +47,7 @@ class SessionTraces:
 
 @dataclass(frozen=True, slots=True)
 class _SessionStore:
-    """`TraceStore` without a lease. What it is given is short, and stands in its event."""
+    """`TraceStore` without a lease. Its payloads are short, and stored in their events."""
 
     owner: SessionTraces
     session_id: SessionId

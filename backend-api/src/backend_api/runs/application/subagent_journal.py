@@ -1,4 +1,4 @@
-"""The journal of an agent that another one began by a call, in the same run."""
+"""The journal of an agent that another agent began by a call, in the same run."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ T = TypeVar("T", bound=StoredPayload)
 
 
 class SubagentJournal:
-    """`Journal` that marks what it stores and shows as this agent's. Its answer is shown while it is written; of one
-    that is cut nothing is kept, as it is said to the agent it works for."""
+    """`Journal` that marks what it stores and shows as this agent's. Its answer is shown while it is written; the
+    answer of a cut agent is not kept, as its reader is the agent it works for."""
 
     def __init__(self, run: RunJournal, call_id: str, agent_id: str | None = None) -> None:
-        """Without an `agent_id` it is that of the agent which works on the call."""
+        """Set up the journal of `agent_id`, or else of the agent that works on the call."""
         self.agent_id = agent_id or subagent_of(call_id)
         self.live = run.live.of_agent(self.agent_id)
         self.usage = NO_USAGE
-        """What the agent used so far."""
+        """The agent's usage so far."""
         self.waits: Sequence[Wait] = ()
-        """What it waits for."""
+        """The agent's current waits."""
         self._call_id = call_id
         self._run = run
         self._preface: list[Recorded] = []
@@ -54,7 +54,7 @@ class SubagentJournal:
         thread, run_id = await self._run.thread(self.agent_id), self._run.lease.run.id
         self.usage = thread.progress(run_id).usage
         run = (await self._run.thread()).progress(run_id)
-        # It stands under the budget of the run.
+        # The agent uses the budget of the run.
         return replace(
             thread.conversation(run_id),
             usage=self._run.usage,
@@ -72,7 +72,7 @@ class SubagentJournal:
         return await self._run.undriven()
 
     async def started(self) -> SubagentStarted | None:
-        """How it began; None where no worker began it."""
+        """The record of its beginning; None if no worker began it."""
         return (await self._run.thread(self.agent_id)).started
 
     async def begin(self, started: SubagentStarted) -> None:
@@ -93,7 +93,7 @@ class SubagentJournal:
         await self._run.writes.record_result(self._with_agent_id(finished), replace(outcome, events=events))
 
     async def wait(self, waits: Sequence[Wait]) -> bool:
-        """The run waits once all of its agents that can work have."""
+        """Wait with the run, once all of its agents that can work have done so."""
         self.waits = [replace(wait, subject=self._own_approval(wait)) for wait in waits]
         return True
 
@@ -118,7 +118,7 @@ class SubagentJournal:
         return self._run.calls.of(self.agent_id)
 
     async def cut_open_calls(self, reason: str) -> None:
-        """Store the end of what it has at work."""
+        """Store the end of its open calls."""
         await self._run.writes.cut_calls_of(self.agent_id, reason)
 
     def tool_call(self, called: ToolCalled, delegate: Delegate | None = None) -> AbstractContextManager[ToolCall]:

@@ -1,4 +1,4 @@
-"""An agent of its own for one call of the main one: a thread of the same run, under its lease, stop and budget."""
+"""Sub-agents: each a thread of the same run for one call of the main agent, under its lease, stop and budget."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ LoopOf = Callable[[SubagentKind, Journal], Awaitable[AgentLoop]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subagents:
-    """`Delegate` of one run. A model that fails is the call's result; what ends the run ends the agent."""
+    """`Delegate` of one run. A model error is the call's result; what ends the run ends the agent."""
 
     journal: RunJournal
     loop_of: LoopOf
     kinds: Callable[[], Awaitable[Sequence[SubagentKind]]]
-    """Those that there are by now."""
+    """The current kinds of sub-agents."""
     clock: Callable[[], datetime]
 
     async def __call__(self, call: ToolCall, assignment: Assignment) -> Done | Waits:
-        """Raises what `AgentLoop.run_turns` raises, but for the `ModelError` family."""
+        """Run the sub-agent. Raises what `AgentLoop.run_turns` raises, but for the `ModelError` family."""
         try:
             return await self._assign(call, assignment)
         except DrainedError:
@@ -80,7 +80,7 @@ class Subagents:
 
     async def _work(self, journal: SubagentJournal, started: SubagentStarted) -> Ending | None:
         loop = await self.loop_of(kind_of(started), journal)
-        # Told with the opening that it makes necessary, so once.
+        # Shown with the opening that the notice makes necessary, so only once.
         if _is_gone(started) and loop.opening.after((await journal.conversation()).opened, is_due=False):
             text = KIND_GONE.format(name=started.kind)
             loop.notices = [*loop.notices, Notice(text=text, code="agent_kind_gone", params={"kind": started.kind})]
@@ -117,8 +117,8 @@ def _is_gone(started: SubagentStarted) -> bool:
 
 
 def kind_of(started: SubagentStarted) -> SubagentKind:
-    """The kind of an agent as it was when that began. Of one that another version had built in nothing is known but its
-    name, so that no tool is left that changes anything."""
+    """The kind of an agent as of its beginning. For a kind built into another version only the name is known, so the
+    agent has no tool that changes anything."""
     own = started.definition
     if own is None:
         unknown = SubagentKind(name=started.kind, description="", only_reads=True)

@@ -1,5 +1,5 @@
-"""A run whose agent has a team: others that work beside it, as threads of the same run, under its lease, stop and
-budget. All that is known of them is in the log, so a worker that takes the run over goes on inside each of them."""
+"""A run whose agent has a team: agents that work side by side, as threads of the same run, under its lease, stop and
+budget. Their whole state is in the log, so a worker that takes the run over goes on inside each of them."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ LEFT = "It has left the team."
 MAX_DETAIL_CHARACTERS = 500
 LoopOfTeammate = Callable[[Teammate, Journal], Awaitable[AgentLoop]]
 MirrorTeam = Callable[[str, str, Team], Awaitable[None]]
-"""Writes the team into the workspace of a session of a user where it has changed, as far as that can be done."""
+"""Writes a changed team into the workspace of a user's session, as far as possible."""
 
 
 async def no_mirror(session_id: str, user_id: str, team: Team) -> None:
-    """Nowhere."""
+    """Write the team nowhere."""
     del session_id, user_id, team
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TeamTiming:
-    """In seconds: one without work looks for some at least every `poll_s`, and leaves after `idle_s`."""
+    """Times in seconds: a teammate without work looks for some at least every `poll_s`, and leaves after `idle_s`."""
 
     idle_s: float = 60.0
     poll_s: float = 5.0
@@ -46,12 +46,12 @@ class _Phase(Enum):
     WORKING = "working"
     IDLE = "idle"
     WAITING = "waiting"
-    """For a person, with the run."""
+    """The teammate waits for a person, with the run."""
 
 
 @dataclass(slots=True)
 class _Member:
-    """One of the team in this process."""
+    """A teammate in this process."""
 
     teammate: Teammate
     journal: SubagentJournal
@@ -59,9 +59,9 @@ class _Member:
 
 
 class TeamRun:
-    """Drives the main agent and its team. The run goes on until the main agent has said its last word, none of the
-    others can go on, and nobody is left with something unread; then they leave with it. What any of them asks a person
-    is asked once nobody can go on, together."""
+    """Drives the main agent and its team. The run goes on until the main agent has finished, no teammate can go on, and
+    nobody has an unread message; then the team leaves with it. Questions of teammates to a person are asked together,
+    once nobody can go on."""
 
     def __init__(
         self,
@@ -84,7 +84,7 @@ class TeamRun:
 
     async def run_turns(self) -> Ending | None:
         """As `AgentLoop.run_turns`."""
-        # Whoever began to work before is known from here on.
+        # Teammates that began under an earlier worker are known from here on.
         await self._journal.conversation()
         self._journal.waits.running_team = self
         try:
@@ -99,7 +99,7 @@ class TeamRun:
                         await asyncio.wait(self._tasks)
                     raise
                 else:
-                    # What is being written then is written to its end, as it must not come after the last one.
+                    # A write in progress is finished first, as it must not come after the final one.
                     self._is_over = True
                     self._journal.writes.changed.notify()
                 finally:
@@ -150,7 +150,7 @@ class TeamRun:
                 return None
 
     async def _has_to_read(self) -> bool:
-        """Whether something is said to the main agent before all others rest."""
+        """Whether the main agent gets a message before all teammates rest."""
         while True:
             changed = self._journal.writes.changed.next
             if not (await self._journal.conversation()).is_answered:
@@ -192,7 +192,7 @@ class TeamRun:
             await self._await_change(changed, self._timing.poll_s)
 
     async def _run_member(self, one: _Member) -> None:
-        """Until it leaves. It works first where it had not become idle, and goes on where it was."""
+        """Run a teammate until it leaves. One that had not become idle works first; a waiting one goes on."""
         is_at_work = one.teammate.status == "working"
         try:
             loop = await self._loop_of(one.teammate, one.journal)
@@ -207,7 +207,7 @@ class TeamRun:
             return
 
     async def _work_until_done(self, one: _Member, loop: AgentLoop) -> bool:
-        """Until it has said all it was to say; False where it has left."""
+        """Run turns until the teammate has finished; False if it has left."""
         one.phase = _Phase.WORKING
         while True:
             try:
@@ -216,7 +216,7 @@ class TeamRun:
                 await self._fail(one, error.detail)
                 return False
             if self._has_left(one):
-                # Also where it said so beside a call that asks: nobody would run that any more.
+                # Even if it left beside a call that asks: nobody would run that call any more.
                 await self._journal.writes.cut_calls_of(one.teammate.agent_id, LEFT)
                 return False
             if ending is None:
@@ -233,7 +233,7 @@ class TeamRun:
             return True
 
     async def _wait(self, one: _Member) -> None:
-        """While the run waits it is in no process; this is until that is refused."""
+        """Wait with the run. A waiting run is in no process, so this returns only if the wait is refused."""
         self._change(one, _Phase.WAITING)
         while one.phase is _Phase.WAITING:
             await self._await_change(self._journal.writes.changed.next, self._timing.poll_s)
@@ -241,7 +241,7 @@ class TeamRun:
                 raise DrainedError
 
     async def _is_called(self, one: _Member) -> bool:
-        """Until there is something to do for it, which it has then; False where it has left."""
+        """Wait until there is work for the teammate, which is then recorded; False if it has left."""
         if one.phase is not _Phase.IDLE:
             self._change(one, _Phase.IDLE)
         clock = asyncio.get_running_loop().time
@@ -262,7 +262,7 @@ class TeamRun:
                 raise DrainedError
 
     def _next_events(self, one: _Member) -> list[StoredPayload] | None:
-        """What is recorded as it goes to work again: it was told something, or takes a task that is free."""
+        """The events recorded as it goes to work again, for an unread message or a free task that it takes."""
         working = updated(one.teammate, "working")
         if self._journal.has_unread(one.teammate.agent_id):
             return [working]
@@ -276,7 +276,7 @@ class TeamRun:
         try:
             tasks = board.change(lambda known: with_change(known, free.id, change))
         except TasksRefusedError:
-            # All of them together are too long by now for one owner more.
+            # The task list is too long by now for one more owner.
             return None
         told = TeamMessage(
             message_id=f"team_task_{tasks.version}",
@@ -307,7 +307,7 @@ class TeamRun:
         self._journal.writes.changed.notify()
 
     async def _await_change(self, changed: asyncio.Event, within_s: float) -> None:
-        """Or until the process is to end."""
+        """Wait for a change, for `within_s` seconds, or until the process is to end."""
         tasks = [asyncio.ensure_future(one.wait()) for one in (changed, self._journal.waits.draining)]
         try:
             await asyncio.wait(tasks, timeout=within_s, return_when=asyncio.FIRST_COMPLETED)
@@ -330,7 +330,7 @@ class TeamRun:
 
 
 def _report(one: Teammate, ending: Ending) -> list[StoredPayload]:
-    """What it said last, for the main agent, where it told that nothing else."""
+    """Its last text as a report for the main agent, if it has sent no other."""
     text = "".join(said.text for said in ending.said if isinstance(said, MessageCompleted)).strip()
     if one.has_reported or not text:
         return []

@@ -1,4 +1,4 @@
-"""Give conversations that have begun a title of a model's."""
+"""The task that has a model write titles for conversations that have begun."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def _queue() -> asyncio.Queue[SessionId]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TitleSessions:
-    """Beside the runs, in each process with a worker: a run that ended holds neither slot nor lease for its title. It
-    is told of those of this process, and looks every `poll_s` seconds for any other one that is due, as what was told
-    is lost with a process. A model has `deadline_s` seconds; what fails is tried again later, and not shown. `defaults`
-    and `presets` are those of runs."""
+    """Titles are written beside the runs, in each process with a worker: a run that ended holds neither slot nor lease
+    for its title. Ended runs of this process are queued, and every `poll_s` seconds it looks for others that are due,
+    as the queue is lost with the process. A model has `deadline_s` seconds; a failed attempt is repeated later, and not
+    shown. `defaults` and `presets` are those of runs."""
 
     titles: Titles
     transcripts: Transcripts
@@ -47,7 +47,7 @@ class TitleSessions:
     histories: Histories
     traces: SessionTraces | None = None
     effective_settings: OpenEffectiveSettings | None = None
-    """What users have set, whose models then are asked; None: they can't."""
+    """The settings of users, whose own models write their titles; None if users have no settings."""
     defaults: Options = NO_OPTIONS
     presets: Presets = field(default_factory=Presets)
     at_once: int = 4
@@ -57,12 +57,12 @@ class TitleSessions:
     wanted: asyncio.Queue[SessionId] = field(default_factory=_queue)
 
     def want(self, session_id: SessionId) -> None:
-        """A run of it ended. Where too many wait, a later look finds it."""
+        """Queue a session whose run has ended. If the queue is full, a later look finds it."""
         if not self.wanted.full():
             self.wanted.put_nowait(session_id)
 
     async def title_until_cancelled(self) -> None:
-        """Until cancelled. An attempt that is cut is begun anew, here or elsewhere, once its time is over."""
+        """Run until cancelled. An interrupted attempt is begun anew, here or elsewhere, once its time is over."""
         async with asyncio.TaskGroup() as group:
             for _ in range(self.at_once):
                 group.create_task(self._title_wanted())
@@ -85,7 +85,7 @@ class TitleSessions:
                 logger.exception("session was not titled", extra={"session_id": session_id})
 
     async def title_session(self, session_id: SessionId) -> None:
-        """One attempt, if one is due."""
+        """Make one attempt, if one is due."""
         due = await self.titles.begin(session_id, within_s=2 * self.deadline_s)
         if due is None:
             return
@@ -123,7 +123,7 @@ class TitleSessions:
 
     @asynccontextmanager
     async def _traced(self, model: ResolvedModel, due: DueTitle, options: Options) -> AsyncGenerator[ResolvedModel]:
-        """An attempt asks once, so its number is that of the call."""
+        """The model with its calls traced. An attempt makes one call, which gets the number of the attempt."""
         if self.traces is None or not options.enable_tracing:
             yield model
             return
@@ -141,14 +141,14 @@ def _model(options: Options, catalogue: ModelCatalogue) -> ResolvedModel:
 
 
 def _priced_usage(call: Usage, model: ResolvedModel, *, is_cut: bool = False) -> Usage:
-    """Nothing of it is new to the conversation."""
+    """The usage of a call with its price, none of which counts as new context of the conversation."""
     if call == NO_USAGE:
         return call
     return add_usage(NO_USAGE, replace(call, cost=model.info.cost_when_cut) if is_cut else call, model.info.id)
 
 
 def _exchange(said: Sequence[Event]) -> Exchange | None:
-    """What was said first, and the last answer to it; None where nothing was answered."""
+    """The first message, and the last answer to it; None if nothing was answered."""
     first = next((event for event in said if isinstance(event.payload, MessageUser)), None)
     if first is None or not isinstance(first.payload, MessageUser):
         return None

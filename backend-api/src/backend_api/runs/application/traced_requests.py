@@ -1,7 +1,7 @@
-"""What is kept of a model's request: the part that is new since the one before it, with secrets masked.
+"""Stored model requests: the part that is new since the request before, with secrets masked.
 
-A conversation is only added to, and each request has all of it. Kept whole, 50 turns of 200,000 tokens were 50 copies:
-see docs/decisions/0038.
+A conversation is only added to, and each request contains all of it. Stored whole, 50 turns of 200,000 tokens were 50
+copies: see docs/decisions/0038.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from backend_api.conversations.application.event_json import dump
 from backend_api.kit.masking import Mask
 
 MOST_PARTS = 50
-"""A request that would have more is kept whole, so that it takes no more than so many reads to put one together."""
+"""The most stored parts that a request is put together from; one that would need more is stored whole."""
 MAX_BYTES = 8_000_000
-"""Of the JSON of one request: more than a model reads. Of a longer one each text is cut."""
+"""The most bytes of JSON of one request, which is more than a model reads. In a longer one each text is cut."""
 CUT_CHARACTERS = 2_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SentBefore:
-    """A request of an agent as it was sent from this process, and how far the digest of it has come. `seqs` are the
-    numbers of the events that have it, empty until it is stored."""
+    """A request of an agent as this process sent it, and its digest so far. `seqs` are the numbers of the events that
+    store it, empty until it is stored."""
 
     system: str
     tools: Sequence[ToolSpec]
@@ -39,7 +39,7 @@ class SentBefore:
 
 
 class WrittenRequest(NamedTuple):
-    """`text` is the payload as JSON. `extends` are the numbers of the events that have what stands before it."""
+    """`text` is the payload as JSON. `extends` are the numbers of the events that store what comes before it."""
 
     payload: dict[str, Any]
     text: str
@@ -51,8 +51,8 @@ class WrittenRequest(NamedTuple):
 def write_request(
     request: ModelRequest, mask: Mask, *, known: SentBefore | None, stored: TracedRequest | None
 ) -> WrittenRequest:
-    """`known` is what the agent was sent before from this process, `stored` what the log says it was, where this
-    process does not know. It is gone on from if all of it stands at the beginning of this request, byte for byte."""
+    """Write a request. `known` is the agent's last request from this process, `stored` the last one in the log, used if
+    this process has none. The request extends it if all of it is the beginning of this one, byte for byte."""
     system, tools = mask.text(request.system), [_tool(tool, mask) for tool in request.tools]
     if known is not None and _is_beginning(known, request) and len(known.seqs) < MOST_PARTS:
         begin, extends, hashed = len(known.turns), known.seqs, known.hashed.copy()
@@ -97,7 +97,7 @@ def _hash_prefix(system: str, tools: list[dict[str, Any]]) -> hashlib.blake2b:
 def _add(
     hashed: hashlib.blake2b, turns: Sequence[dict[str, Any]], stored: TracedRequest | None = None
 ) -> tuple[int, tuple[int, ...]]:
-    """How many of the turns the stored request is, and its events; none where it is not their beginning."""
+    """The number of turns that the stored request covers, and its events; nothing if it is not their beginning."""
     found: tuple[int, tuple[int, ...]] = (0, ())
     for count, turn in enumerate(turns, start=1):
         hashed.update(dump(turn).encode())
@@ -107,7 +107,7 @@ def _add(
 
 
 def _tool(tool: ToolSpec, mask: Mask) -> dict[str, Any]:
-    # What a schema says of an argument named `password` is no password.
+    # The description of an argument named `password` in a schema is no password.
     return {"name": tool.name, "description": mask.text(tool.description), "parameters": tool.parameters}
 
 

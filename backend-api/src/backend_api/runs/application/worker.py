@@ -20,18 +20,18 @@ from backend_api.runs.application.run_services import RunServices
 
 T = TypeVar("T")
 Known = Callable[[], Awaitable[History]]
-"""What is known of a session's log, soon."""
+"""Reads the session's known log, soon."""
 logger = logging.getLogger(__name__)
 
 CLAIMS_AT_ONCE = 8
-"""Of runs it was notified of: what a worker can't claim at once is left to the others."""
+"""How many runs a worker claims at once of those it was notified of; the rest is left to other workers."""
 
 
 class Worker:
     """One worker of a process, and its `Slots` for runs that begin in this process. `name` is unique among all workers.
 
-    `work` goes on until it is cancelled, when every run it holds is given back at once, or until it is drained. One
-    that `announces` its slots is assigned runs by the processes that accept them.
+    `work` goes on until it is cancelled, when every run it holds is given back at once, or until it is drained. A
+    worker that `announces` its slots is assigned runs by the processes that accept them.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class Worker:
         self._group: asyncio.TaskGroup | None = None
 
     async def work(self) -> None:
-        """Claim each run it is notified of, and look for any other one on a poll, as notifications may be lost."""
+        """Claim each run it is notified of, and poll for others, as notifications may be lost."""
         async with self.services.notifier.subscribe(Topic.RUN_QUEUED) as queued, asyncio.TaskGroup() as group:
             self._group = group
             assigned = group.create_task(self._take_assigned(group)) if self._announces else None
@@ -84,7 +84,7 @@ class Worker:
                     assigned.cancel()
 
     def drain(self) -> None:
-        """Take nothing more, give each run back after its present step; `work` returns when all are gone."""
+        """Accept nothing more, give each run back after its present step; `work` returns when all are gone."""
         self._draining.set()
 
     @property
@@ -94,7 +94,7 @@ class Worker:
         return Claimant(worker=self.name, lease_s=services.options.lease_s, model=services.catalogue.default().id)
 
     def reserve(self, session_id: SessionId, *, is_stored: bool = False) -> ReservedSlot | None:
-        """See `Slots`. None also while the worker is not at work. `is_stored`: the run's events stand in the log."""
+        """See `Slots`. None also if the worker is not at work. `is_stored`: the run's events are in the log."""
         if self._group is None or self._free == 0 or self._draining.is_set():
             return None
         self._free -= 1
@@ -115,7 +115,7 @@ class Worker:
             self._group.create_task(self._drive(lease, history))
 
     def _wait_for_slot(self) -> Coroutine[None, None, object]:
-        """What is freed from the call on counts, not only from when it is awaited."""
+        """Wait for a slot; slots freed after the call count, even before it is awaited."""
         self._freed.clear()
         return self._freed.wait()
 
@@ -130,7 +130,7 @@ class Worker:
             await asyncio.wait({wanted, draining})
 
     async def _claim_waiting(self) -> None:
-        """Claim whatever waits, as long as there are slots."""
+        """Claim waiting runs as long as there are slots."""
         while self._free and not self._draining.is_set():
             self._free -= 1
             lease = await self._claim()
@@ -140,7 +140,8 @@ class Worker:
             self.begin_run(lease)
 
     async def _take_assigned(self, group: asyncio.TaskGroup) -> None:
-        """Say how many slots are free, each second and once there are none to be had any more; take up what comes."""
+        """Announce how many slots are free, each second and as soon as none is left; take up the runs that are
+        assigned."""
         announce_at = 0.0
         async with self.services.notifier.subscribe(Topic.RUN_ASSIGNED) as assigned:
             while True:
@@ -174,8 +175,8 @@ class Worker:
             await RunActor(services, lease, History(lease.run.session_id)).give_back()
 
     async def _claim_and_drive(self, named: RunId, *, has_waited: bool) -> None:
-        """One run, unless another worker was faster. One that has waited its turn is looked at first, as a look costs
-        less than a claim in vain."""
+        """Claim a run and drive it, unless another worker was faster. A run that was waiting is read first, as a read
+        costs less than a claim in vain."""
         async with self.services.notifier.subscribe(Topic.RUN_INBOX, named) as inbox:
             try:
                 lease = None if has_waited and await self._is_gone(named) else await self._claim(named)
@@ -216,11 +217,11 @@ class Worker:
 
 
 class ReservedSlot:
-    """See `Slot`. A history that is not known is read while the message is being accepted, so that the model is asked
-    at once; one that ends with the last run of this process is believed, unless the message says that it goes on."""
+    """See `Slot`. An unknown history is read while the message is being accepted, so that the model is called at once;
+    a history that ends with the last run of this process is trusted, unless the message's number shows a gap."""
 
     def __init__(self, worker: Worker, session_id: SessionId, *, is_stored: bool) -> None:
-        """`is_stored`: the run's events stand in the log already."""
+        """Reserve a slot. `is_stored`: the run's events are in the log already."""
         self._worker = worker
         self._history = worker.services.histories.borrow(session_id)
         is_known = self._history.is_committed and not is_stored
@@ -243,13 +244,13 @@ class ReservedSlot:
         self._worker.begin_run(accepted.lease, partial(self._history_with, accepted))
 
     async def history(self) -> History:
-        """Of a run that was assigned, whose events stood in the log before it was read."""
+        """The history of an assigned run, whose events were in the log before it was read."""
         self._history.ends_with_message = await self._is_read()
         return self._history
 
     async def _is_read(self) -> bool:
-        """Whether all of the log is known. It is not waited for long, as nobody renews the run's lease meanwhile: the
-        run reads on from where this came to."""
+        """Whether all of the log is known. The wait is short, as nobody renews the run's lease meanwhile: the run reads
+        on from there."""
         reading = self._reading
         if reading is None:
             return True
@@ -264,7 +265,7 @@ class ReservedSlot:
         try:
             await self._history.read_on(self._worker.services.log)
         except Exception:
-            # The run reads again and says what is wrong.
+            # The run reads again and reports the error.
             logger.exception("reading ahead failed", extra={"session_id": self._history.session_id})
             self._history = History(self._history.session_id)
             return False

@@ -1,4 +1,4 @@
-"""How a run ends: by its worker, or by a stop before anyone took it."""
+"""Ends of runs: by their worker, or by a stop before any worker took them."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ _OF_CALLS = [
     "teammate.updated",
     "usage.updated",
 ]
-"""And of the agents that work on them."""
+"""Events of calls, and of the agents that work on them."""
 MAX_SEQ = 2**53
 _NEEDED = {"output": False}
-"""What the models read is most of it, and ends nothing."""
+"""Leaves out the output, which is most of an event and is not needed to end a run."""
 STOPPED_BEFORE_START = "Stopped by the user before it began."
 STOPPED = "Stopped by the user."
 
@@ -54,10 +54,10 @@ class RunEndings:
     async def finish(
         self, lease: Lease, finished: RunFinished, *, seen_seq: int, said: Sequence[Recorded] = ()
     ) -> list[Event]:
-        """End a run; a message nobody saw keeps it going, or gets a run of its own. The last answer is stored in the
-        same transaction: until then it is live text, which a stop or a redirect keeps."""
+        """End a run; an unread message keeps it going, or gets a run of its own. The last answer is stored in the same
+        transaction: until then it is live text, which a stop or a redirect keeps."""
         next_run = uuid.uuid4().hex
-        # A message that stood there when the run began is this run's, however early it failed.
+        # A message that was there when the run began is this run's, however early it failed.
         unseen = {"$gt": ["$last_user_seq", {"$max": [seen_seq, {"$ifNull": ["$started_seq", 0]}]}]}
 
         async def work(transaction: AsyncClientSession) -> list[Event]:
@@ -118,7 +118,7 @@ class RunEndings:
         return await in_transaction(self._database, work)
 
     async def request_stop(self, session_id: SessionId, user_id: UserId, run_id: RunId | None = None) -> Run | None:
-        """Leave a stop for the owner of the active run, or end it when nobody took it yet."""
+        """Leave a stop for the owner of the active run, or end it if no worker took it yet."""
 
         async def work(transaction: AsyncClientSession) -> Run | None:
             session = await self._sessions.find_one({"_id": session_id, "user_id": user_id}, session=transaction)
@@ -183,8 +183,8 @@ class RunEndings:
         return run_from(closed or run)
 
     async def _of_last_calls(self, transaction: AsyncClientSession, session_id: SessionId, run_id: str) -> list[Event]:
-        """The events of the calls of the main agent's last turn, and of all below them and the agents there; of a team,
-        whose calls may be older, all since it began."""
+        """The events of the calls of the main agent's last turn, with all calls and agents below them; for a team,
+        whose calls may be older, all events since it began."""
         events, of_run = self._database["events"], {"session_id": session_id, "run_id": run_id}
         turn = of_run | {"type": "usage.updated", "agent_id": None}
         last = await events.find_one(turn, sort=[("seq", -1)], projection={"seq": 1}, session=transaction)
@@ -196,7 +196,7 @@ class RunEndings:
         return await read_events(self._database, await found.to_list())
 
     async def _last_usage(self, transaction: AsyncClientSession, session_id: SessionId, run_id: str) -> Usage:
-        """What a run told last of its usage."""
+        """The last recorded usage of a run."""
         query = {"session_id": session_id, "type": "usage.updated", "run_id": run_id}
         last = await self._database["events"].find_one(query, sort=[("seq", -1)], session=transaction)
         payload = from_document(last).payload if last else None

@@ -90,9 +90,9 @@ from backend_api.runs.mongo.run_waits import begin_waiting, end_waits, waits_of
 class MongoRunLedger(RunEndings):
     """`RunLedger`; the clock of leases is the server's (`$$NOW`), so a gateway's clock may jump.
 
-    A user with `runs_per_user` at work gets no further one begun, but for those taken in the same moment; 0 is any
-    number. A lapsed run is taken over all the same, as it is one of them. At most `unseen_most` messages of a session
-    wait that no model has read.
+    A user with `runs_per_user` runs at work gets no further one begun, but for those claimed at the same moment; 0
+    means no limit. A lapsed run is taken over all the same, as it counts already. A session has at most `unseen_most`
+    messages that no model has read.
     """
 
     def __init__(self, database: Database, *, runs_per_user: int = 0, unseen_most: int = 0) -> None:
@@ -199,7 +199,7 @@ class MongoRunLedger(RunEndings):
             raise NotAloneError("The agent is at work. Send it once that run has ended.")
 
     async def _end_waits(self, transaction: AsyncClientSession, run_id: str, message: MessageUser) -> list[Event]:
-        """A message that interrupts ends all that the run waits for."""
+        """End all waits of the run, for a message that interrupts."""
         run = await self._runs.find_one({"_id": run_id}, session=transaction)
         if run is None or run["status"] != RunStatus.WAITING.value:
             return []
@@ -215,9 +215,9 @@ class MongoRunLedger(RunEndings):
         return await compact_session(self._database, session_id, user_id, wanted)
 
     async def claim(self, worker: str, *, lease_s: float, model: str, run_id: RunId | None = None) -> Lease | None:
-        """Durable like everything readers see: a claim that was shown and lost would give its number and its fence to
-        another one. Workers are notified of a run by its id at once: all but the first give way, at the price of one
-        command that writes nothing."""
+        """Claim a run, durably like everything readers see: a claim that was shown and lost would give its number and
+        its fence to another one. Workers are notified of a run by its id at once: all but the first lose, at the price
+        of one command that writes nothing."""
         wanted = claimable(run_id, but_not_of=await self._users_with_enough())
         if run_id is None and not await self._is_there(wanted):
             return None
@@ -271,7 +271,8 @@ class MongoRunLedger(RunEndings):
         return None
 
     async def confirm(self, run_id: RunId, worker: str, *, lease_s: float) -> Lease | None:
-        """One write, which is the first heartbeat too; whoever comes second finds nothing left to take up."""
+        """Confirm an assigned run by one write, which is the first heartbeat too; the second to come finds nothing
+        left."""
         lasting = {"lease_expires_at": {"$add": ["$$NOW", round(lease_s * 1000)]}, "assigned": None}
         asked_at = time.monotonic()
         async with store_errors():
@@ -279,7 +280,7 @@ class MongoRunLedger(RunEndings):
         return lease_of(run, run["assigned"], asked_at) if run else None
 
     async def _is_there(self, wanted: Document) -> bool:
-        """A look that finds nothing, as most of them do, begins no transaction."""
+        """Whether there is such a run. Most looks find nothing, and this begins no transaction."""
         async with store_errors():
             return await self._runs.find_one(wanted, projection={"_id": 1}) is not None
 
@@ -298,7 +299,7 @@ class MongoRunLedger(RunEndings):
             return [str(user["_id"]) async for user in found]
 
     async def lapsed(self, run_ids: Sequence[RunId]) -> list[RunId]:
-        """One read."""
+        """The lapsed ones of these runs, by one read."""
         async with store_errors():
             found = self._runs.find({"_id": {"$in": [*run_ids]}, **HAS_LAPSED}, projection={"_id": 1})
             return [RunId(run["_id"]) async for run in found]
@@ -312,7 +313,7 @@ class MongoRunLedger(RunEndings):
         return await begin_waiting(self._database, lease, waits, read_seq)
 
     async def release(self, lease: Lease) -> None:
-        """The lease lapsed a moment ago, and a heartbeat that is still on its way finds no worker to renew it for."""
+        """Release the lease by setting its end a moment ago; a late heartbeat finds no worker to renew it for."""
         releases = {"$add": [{"$ifNull": ["$handovers", 0]}, 1]}
         lapsed = {"lease_expires_at": {"$subtract": ["$$NOW", 1]}, "worker": None}
         await self._update_leased(lease, lapsed | {"handovers": releases})
@@ -324,7 +325,7 @@ class MongoRunLedger(RunEndings):
             raise LeaseLostError("The run was taken over after an interruption, or it ended.")
 
     async def record(self, lease: Lease, items: Sequence[Recorded], *, handled: int = 0) -> list[Event]:
-        """The fence is checked by the same write that takes the numbers."""
+        """Record items. The fence is checked by the same write that takes the numbers."""
         if not items:
             if handled:
                 await self._update_leased(lease, {"inbox": unhandled(handled)})

@@ -1,5 +1,5 @@
-"""Runs that wait without a process: what is waited for stands in the run, and ends in one transaction with its session
-and events. Two that end the same wait write the same documents, so the second one sees what the first one did."""
+"""Runs that wait without a process: the waits are stored in the run, and end in one transaction with its session and
+events. Two that end the same wait write the same documents, so the second sees the first one's result."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ from backend_api.kit.mongo.transactions import in_transaction, store_errors
 
 _IS_DUE: Document = {"status": RunStatus.WAITING.value, "$expr": {"$lt": ["$wait_until", "$$NOW"]}}
 _GONE: Document = {"status": RunStatus.STOPPED.value, "active": None, "waits": [], "wait_until": None, "inbox": []}
-"""What becomes of a run whose session was deleted."""
+"""The update of a run whose session was deleted."""
 
 
 def waits_of(run: Document) -> list[OpenWait]:
-    """What a run waits for."""
+    """The open waits of a run."""
     return [
         OpenWait(id=wait["id"], subject=_subject(wait), deadline=wait["deadline"]) for wait in run.get("waits") or ()
     ]
@@ -145,7 +145,7 @@ async def end_waits(
     status = SessionStatus.WAITING if what.left else SessionStatus.QUEUED
     session = await database["sessions"].find_one_and_update(
         {"_id": run["session_id"], "active_run_id": run["_id"]},
-        # By operators: of options that a pipeline sets, the feed would be told by the names within them.
+        # Operators, because of the change feed: it would report options set by a pipeline by the names within them.
         {
             "$set": {"status": status.value, **moved},
             "$inc": {"last_seq": len(items)},
@@ -160,7 +160,7 @@ async def end_waits(
 
 
 def over(what: Ended) -> Document:
-    """What of a run tells later that these waits are over."""
+    """The fields by which a run shows later that these waits are over."""
     decided = [
         {"id": wait.id, "kind": wait.subject.kind, "decided": [asdict(past) for past in wait.past]}
         for wait in what.over
@@ -188,7 +188,7 @@ class MongoWaits:
         self._runs = database["runs"]
 
     async def answer(self, session_id: SessionId, user_id: UserId, wait_id: str, answer: Answer) -> Resolved:
-        """One transaction."""
+        """Answer a wait in one transaction."""
 
         async def work(transaction: AsyncClientSession) -> Resolved:
             owned = {"_id": session_id, "user_id": user_id}
@@ -214,23 +214,23 @@ class MongoWaits:
         return next(iter(await cursor.to_list()), None)
 
     async def _refuse(self, transaction: AsyncClientSession, known: Document, wait_id: str, answer: Answer) -> NoReturn:
-        """Say why this can't be answered."""
+        """Raise the reason why this can't be answered."""
         run = await self._runs.find_one(known, projection={"decided": 1}, session=transaction)
         past = [one for one in (run or {}).get("decided") or () if one["id"] == wait_id]
-        # What an earlier version stored has no kind, and is an approval.
+        # Waits stored by an earlier version have no kind, and are approvals.
         kind = past[0].get("kind", "approval") if past else "question"
         if run is None or kind != answer.kind:
             raise no_open_wait(answer)
         raise already_over(answer, _past_decisions(past[0]["decided"]) if past else ())
 
     async def due(self) -> list[RunId]:
-        """A look that finds nothing, as most of them do, begins no transaction."""
+        """Runs with a wait that is due. Most looks find nothing, and this begins no transaction."""
         async with store_errors():
             found = await self._runs.find(_IS_DUE, projection={"_id": 1}).sort("wait_until", 1).to_list()
         return [RunId(run["_id"]) for run in found]
 
     async def expire(self, run_id: RunId) -> Resolved | None:
-        """One transaction."""
+        """Expire a wait in one transaction."""
 
         async def work(transaction: AsyncClientSession) -> Resolved | None:
             run = await self._timed(transaction, _IS_DUE | {"_id": run_id})
@@ -264,7 +264,7 @@ class MongoWaits:
 
 
 def _moved(events: int, **values: Any) -> Document:
-    """What a session becomes with so many events more."""
+    """The update of a session by this many new events."""
     return {"$set": {"last_seq": {"$add": ["$last_seq", events]}, "updated_at": "$$NOW", **values}}
 
 

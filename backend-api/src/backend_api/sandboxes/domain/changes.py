@@ -15,9 +15,9 @@ from backend_api.kit.ids import SessionId
 class SandboxChange:
     """One change of a session's sandbox. `order` grows with every change of it, also when it is rebuilt.
 
-    `is_warning` announces that it ends soon. A change that is not `worth_telling` is stored only where it revokes
-    such a warning or a pause, or ends a start that no run waits for any more; one that `takes_back_start` only where a
-    start is what was told last.
+    `is_warning` announces that it ends soon. A change that is not `worth_telling` is stored only if it revokes such a
+    warning or a pause, or ends a start that no run waits for any more; one that `takes_back_start` only if the last
+    change stored is a start.
     """
 
     session_id: SessionId
@@ -30,7 +30,7 @@ class SandboxChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiskWarning:
-    """A session's files take up nearly all they may. `order` grows with each such warning."""
+    """A session's files nearly reach their limit. `order` grows with each such warning."""
 
     session_id: SessionId
     order: int
@@ -38,7 +38,7 @@ class DiskWarning:
 
 
 class ChangeCursor(Protocol):
-    """The last change any gateway read; it survives their restarts. Raises `StoreUnavailableError`."""
+    """The last change that any gateway has read; it survives their restarts. Raises `StoreUnavailableError`."""
 
     async def load(self) -> str | None: ...
 
@@ -49,7 +49,7 @@ class SandboxChangeSource(Protocol):
     """The stream of changes from the sandbox manager."""
 
     def subscribe(self) -> AbstractAsyncContextManager[AsyncIterator[SandboxChange | DiskWarning]]:
-        """Each change since any gateway heard one last, without hole over broken connections. Raises
+        """Each change since the last one that any gateway received, without gaps over broken connections. Raises
         `SandboxUnavailableError`, also in the iterator."""
         ...
 
@@ -58,5 +58,6 @@ class SandboxChangeLog(Protocol):
     """Stores changes in the session's stream."""
 
     async def append_once(self, change: SandboxChange | DiskWarning) -> list[Event]:
-        """Empty when this or a later change is stored already, by any process, or there is no session."""
+        """Store the change. Empty if this or a later change is stored already, by any process, or there is no
+        session."""
         ...

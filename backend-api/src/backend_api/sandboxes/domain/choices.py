@@ -1,4 +1,4 @@
-"""What sandboxes may be made of, as the manager of this deployment says."""
+"""Images and sizes that this deployment's manager offers for sandboxes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxConfiguration:
-    """What the sandbox of a session is made of, by the names of the choices; None is the default."""
+    """The image and size of a session's sandbox, by the names of the choices; None is the default."""
 
     image: str | None = None
     size: str | None = None
@@ -19,7 +19,7 @@ USUAL = SandboxConfiguration()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxSize:
-    """How much a sandbox may have; a disk of 0 has no limit."""
+    """The resources of a sandbox; a disk of 0 has no limit."""
 
     cpus: float
     memory_mb: int
@@ -28,7 +28,7 @@ class SandboxSize:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImageChoice:
-    """One that is not `available` has the reason."""
+    """An image to choose; one that is not `available` has the reason."""
 
     name: str
     available: bool
@@ -37,7 +37,7 @@ class ImageChoice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SizeChoice:
-    """One of it counts as so many in the limits of how many sandboxes there may be."""
+    """A size to choose. A sandbox of it counts as several in the limits on how many there may be."""
 
     name: str
     size: SandboxSize
@@ -46,16 +46,16 @@ class SizeChoice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxChoices:
-    """All that the deployment allows beside the default."""
+    """The choices that the deployment allows beside the default."""
 
     default_size: SandboxSize
     images: Sequence[ImageChoice]
     sizes: Sequence[SizeChoice]
 
     def image(self, name: str) -> ImageChoice | None:
-        """None where it is not allowed."""
+        """The image of this name, or None if it is not allowed."""
         return next((one for one in self.images if one.name == name), None)
 
     def size(self, name: str) -> SizeChoice | None:
-        """None where it is not allowed."""
+        """The size of this name, or None if it is not allowed."""
         return next((one for one in self.sizes if one.name == name), None)

@@ -1,11 +1,11 @@
-"""What bytes that users or agents made are served as: decided here, by name and content, and never by who made them."""
+"""Media types under which bytes of users or agents are served: decided here by name and content, whoever made them."""
 
 from __future__ import annotations
 
 import codecs
 
 HEAD_BYTES = 4096
-"""What must be seen of a content, where it has as much."""
+"""The number of bytes needed to recognise a content, if it has as many."""
 OPAQUE = "application/octet-stream"
 TEXT = "text/plain; charset=utf-8"
 PDF = "application/pdf"
@@ -26,9 +26,9 @@ _SOUNDS = (
 )
 _BRANDS = {b"avif": "image/avif", b"avis": "image/avif", b"M4A ": "audio/mp4"}
 _MOVIE_BRANDS = (b"isom", b"iso2", b"iso4", b"iso5", b"iso6", b"mp41", b"mp42", b"avc1", b"M4V ", b"dash")
-# Short marks that a text may begin with as well: the name must say so too.
+# Short signatures that a text may begin with as well: the name must match too.
 _NAMES = {"image/bmp": (".bmp",), "image/x-icon": (".ico",), "audio/mpeg": (".mp3",)}
-# Formats that browsers save, by how they begin and what their names end in: one beginning is that of many.
+# Formats that browsers save, by their first bytes and the endings of their names: many share the first bytes.
 _ARCHIVES = {
     ".zip": "application/zip",
     ".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
@@ -58,7 +58,7 @@ _TEXTS = {
     ".json": "application/json",
     ".ics": "text/calendar",
 }
-# What a browser runs or lays out where it is told to: shown on no origin of ours but the one for such content.
+# Types that a browser runs or lays out if served as such: only ever shown on the origin for such content.
 _ACTIVE = {
     ".html": "text/html; charset=utf-8",
     ".htm": "text/html; charset=utf-8",
@@ -67,7 +67,7 @@ _ACTIVE = {
 
 
 def image_type(head: bytes) -> str | None:
-    """The raster image that it is by its first bytes."""
+    """The raster image type that its first bytes show."""
     if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
         return "image/webp"
     if head[4:8] == b"ftyp":
@@ -87,13 +87,13 @@ def inert_type(name: str, head: bytes) -> str:
             return types[ending]
     is_text = _is_text(head)
     if ending in _TEXTS and b"\0" not in head:
-        # In which coding another one is written is not known.
+        # The encoding of any other text is unknown.
         return f"{_TEXTS[ending]}; charset=utf-8" if is_text and _TEXTS[ending].startswith("text/") else _TEXTS[ending]
     return TEXT if is_text else OPAQUE
 
 
 def active_type(name: str, head: bytes) -> str:
-    """The type it claims by its name, for what is only saved or has an origin with nothing to lose; else as
+    """The type that its name claims, for content that is only saved or has an origin with nothing to lose; else as
     `inert_type`."""
     found = inert_type(name, head)
     return _ACTIVE.get(_ending(name), found) if found == TEXT else found
@@ -117,7 +117,7 @@ def _is_text(head: bytes) -> bool:
     if b"\0" in head:
         return False
     try:
-        # A letter may be cut at the end of what is looked at.
+        # The head may end in the middle of a character.
         codecs.getincrementaldecoder("utf-8")().decode(head[:HEAD_BYTES], final=len(head) < HEAD_BYTES)
     except UnicodeDecodeError:
         return False

@@ -9,7 +9,7 @@ from typing import Literal
 
 
 class Scope(StrEnum):
-    """What an endpoint token may be used for."""
+    """Permitted uses of an endpoint token."""
 
     EXEC = "exec"
     FILES = "files"
@@ -38,11 +38,12 @@ QueueReason = Literal["capacity", "user_limit"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxStatus:
-    """Present state for the UI: none, starting, ready, paused, failed or gone, with the reason.
+    """The present state for the UI: none, starting, ready, paused, failed or gone, with the reason.
 
-    One that waits is `starting` with a `queue_position`, 1 for the next one to be let in, and a `queue_reason`: for
-    room, or for its user to have fewer running. `notice` tells of an end that comes near, at `ends_at` unless it is
-    used, at `expires_at` in any case. `generation` tells it from those of before, 0 where there is none.
+    A sandbox in the queue is `starting` with a `queue_position`, 1 for the next one to start, and a `queue_reason`: it
+    waits for room, or for its user to have fewer running. `notice` warns that the sandbox ends soon, at `ends_at`
+    unless it is used, at `expires_at` in any case. `generation` tells it from its predecessors, 0 if there is no
+    sandbox.
     """
 
     status: str

@@ -1,4 +1,4 @@
-"""What can go wrong with a session's sandbox."""
+"""Errors of a session's sandbox."""
 
 from __future__ import annotations
 
@@ -20,19 +20,20 @@ _NO_ROOM = "All computers are in use, so this conversation's computer waits for 
 
 
 class SandboxUnavailableError(UnavailableError):
-    """The sandbox can't be had: engine missing, full or slow. The detail gives the reason."""
+    """The sandbox is not available: engine missing, full or slow. The detail gives the reason."""
 
     code = "computer_unavailable"
 
 
 class SandboxLimitError(LimitError, SandboxUnavailableError):
-    """The user has as many sandboxes as one may have."""
+    """The user has reached the limit of sandboxes."""
 
     code = "computer_limit"
 
 
 class SandboxQueuedError(SandboxUnavailableError):
-    """It stands in line for longer than who asked can wait. Asking again within half a minute keeps its place."""
+    """It stays in the queue for longer than the caller can wait. A repeated call within half a minute keeps its
+    place."""
 
     code = "computer_queued"
 
@@ -41,13 +42,13 @@ class SandboxQueuedError(SandboxUnavailableError):
 
 
 class SandboxNotAllowedError(ConflictError, SandboxUnavailableError):
-    """The image or the size that was chosen for it is not allowed any more, or is not there."""
+    """The image or size chosen for it is not allowed any more, or is missing."""
 
     code = "computer_not_allowed"
 
     @classmethod
     def of(cls, reason: str) -> SandboxNotAllowedError:
-        """With what to do."""
+        """The error for this reason, with advice for the user."""
         return cls(
             f"{reason} Under Settings, Computers, choose another image or size for the computer of this conversation, "
             "or delete it there: the conversation then goes on with the usual computer, with its files."
@@ -55,7 +56,7 @@ class SandboxNotAllowedError(ConflictError, SandboxUnavailableError):
 
 
 class RemoteHostError(SandboxUnavailableError):
-    """A remote host can't be worked on; the detail says what failed and why."""
+    """A remote host can't be used; the detail gives what failed and why."""
 
     code = "remote_host_unavailable"
 
@@ -79,7 +80,7 @@ class NotOnRemoteHostError(ConflictError):
 
     @classmethod
     def of_session(cls) -> NotOnRemoteHostError:
-        """For what needs a sandbox of its own."""
+        """The error for a feature that needs a sandbox."""
         return cls(
             "This conversation works on a remote host, which has shells, files and ports only. Begin a conversation on "
             "the usual computer for this."
@@ -99,7 +100,7 @@ class FileMissingError(NotFoundError):
 
 
 class SandboxFullError(TooLargeError):
-    """The files of the sandbox take up all they may."""
+    """The files of the sandbox have reached their limit."""
 
     code = "disk_full"
 
@@ -111,6 +112,6 @@ class UploadTooLargeError(TooLargeError):
 
 
 class FolderTooLargeError(TooLargeError):
-    """A folder holds more than one download may."""
+    """A folder is too large for one download."""
 
     code = "folder_too_large"

@@ -1,4 +1,4 @@
-"""What the head and the end of a picture tell of it: whether it looks whole, and how large it is."""
+"""Checks by a picture's first and last bytes: whether it looks complete, and how large it is."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from backend_api.sandboxes.domain.content import image_type
 
 _MAX_SEGMENTS = 200
 _FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
-"""Markers of JPEG that begin a picture and tell its size."""
+"""Markers of JPEG that begin a picture and contain its size."""
 
 
 def sides_of(content: bytes) -> tuple[str, int, int] | None:
-    """Media type, width and height in pixels; None of what is no whole JPEG, PNG or WebP, as far as can be told
-    without decoding it. Takes no longer for one made to."""
+    """Media type, width and height in pixels; None if it is no complete JPEG, PNG or WebP, as far as that shows without
+    decoding. Takes no longer for input made to be slow."""
     media_type = image_type(content[:64])
     read = _SIDES.get(media_type or "")
     sides = read(content) if read is not None else None

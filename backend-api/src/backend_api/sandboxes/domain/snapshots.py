@@ -16,7 +16,8 @@ class SnapshotNotFoundError(NotFoundError):
 
 
 class SnapshotRefusedError(ConflictError):
-    """No files yet, too large, as many as allowed, or another snapshot or restore goes on. The detail says which."""
+    """No files yet, too large, at the limit of snapshots, or another snapshot or restore in progress. The detail
+    gives the reason."""
 
     code = "snapshot_refused"
 
@@ -29,7 +30,7 @@ class SessionBusyError(ConflictError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
-    """The files as they were; `bytes` is what it takes, `content_bytes` what the files in it have."""
+    """A copy of the files; `bytes` is its size on disk, `content_bytes` the size of the files in it."""
 
     id: str
     name: str
@@ -41,28 +42,29 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptSnapshots:
-    """Newest first, with how many there may be."""
+    """The snapshots, newest first, and how many there may be."""
 
     items: list[Snapshot]
     max_count: int
 
 
 class Snapshots(Protocol):
-    """Kept beside the workspaces. Every call may raise `SandboxUnavailableError`."""
+    """Snapshots are kept beside the workspaces. Every call may raise `SandboxUnavailableError`."""
 
     async def kept(self, session_id: str, user_id: str) -> KeptSnapshots: ...
 
     async def create(self, session_id: str, user_id: str, name: str) -> Snapshot:
-        """What runs goes on running. Raises `SnapshotRefusedError`."""
+        """Copy the files; running programs go on. Raises `SnapshotRefusedError`."""
         ...
 
     async def restore(self, session_id: str, user_id: str, snapshot_id: str) -> Snapshot:
-        """All files or none; the sandbox ends and starts again when it is used.
+        """Restore all files or none; the sandbox ends and starts again when it is used.
 
         Raises `SnapshotNotFoundError`, `SnapshotRefusedError`.
         """
         ...
 
     async def delete(self, session_id: str, user_id: str, snapshot_id: str) -> None:
-        """Idempotent. Raises `SnapshotRefusedError` while another snapshot or restore goes on."""
+        """Delete a snapshot; idempotent. Raises `SnapshotRefusedError` while another snapshot or restore is in
+        progress."""
         ...

@@ -1,4 +1,4 @@
-"""Forms with files, passed on as they come: nothing of them is kept, and what is over a limit is not read on."""
+"""Forms with files, passed on as they arrive: nothing of them is kept, and reading stops at a limit."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ FIELD = "files"
 MAX_FIELDS = 10
 MAX_FIELD_BYTES = 64 * 1024
 SLOW_S = 30.0
-"""So long a body may be waited for, however little comes."""
+"""Time in seconds that a body may take however slowly it arrives."""
 BYTES_PER_S = 16 * 1024
-"""So much of it must have come for each second it was waited for after that."""
+"""The least bytes for each second that the body was waited for after that."""
 
 
 @asynccontextmanager
@@ -34,7 +34,7 @@ async def uploaded_files(
     """The files of the form's `field`, to be read one after the other inside the block.
 
     Raises, here or while they are read, `InvalidError` for a body that is no such form or is cut off, `HTTPException`
-    400 for one that is broken and 408 for one that comes too slowly, and `UploadTooLargeError` as soon as a file is
+    400 for a malformed body and 408 for one that arrives too slowly, and `UploadTooLargeError` as soon as a file is
     over its limit.
     """
     kind, options = parse_options_header(request.headers.get("content-type", ""))
@@ -54,9 +54,9 @@ async def uploaded_files(
 async def in_time(
     body: AsyncGenerator[bytes, None], clock: Callable[[], float] = time.monotonic
 ) -> AsyncGenerator[bytes, None]:
-    """The body, as long as it comes fast enough on the whole; the time its reader takes does not count.
+    """The body, as long as it arrives fast enough on the whole; the time its reader takes does not count.
 
-    Raises `HTTPException` 408. The server itself ends a body of which hardly anything comes any more.
+    Raises `HTTPException` 408. The server itself ends a body of which hardly anything arrives any more.
     """
     waited, came = 0.0, 0
     while True:
@@ -71,7 +71,7 @@ async def in_time(
 
 @dataclass(slots=True)
 class _PartBegin:
-    """A part; without a name of a file it is a field."""
+    """The beginning of a part; without a file name it is a field."""
 
     field: str = ""
     file_name: str | None = None
@@ -79,11 +79,11 @@ class _PartBegin:
 
 
 class _PartEnd:
-    """The part before is whole."""
+    """The end of the part before."""
 
 
 class _Form:
-    """What the parser found in the piece of the body that was read last, in order."""
+    """The parts that the parser found in the last piece of the body, in order."""
 
     def __init__(
         self, body: AsyncGenerator[bytes, None], boundary: bytes, max_files: int, max_file_bytes: int, field: str
@@ -126,7 +126,7 @@ class _Form:
             file = await self.next_file()
 
     async def next_file(self) -> Upload | None:
-        """None at the end of the form."""
+        """Read up to the next file; None at the end of the form."""
         while (found := await self._next()) is not None:
             if isinstance(found, _PartBegin) and found.field == self._name and found.file_name is not None:
                 if not found.file_name:

@@ -1,4 +1,4 @@
-"""The status of a sandbox as routes answer it."""
+"""The status of a sandbox as routes return it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from backend_api.sandboxes.domain.entity import SandboxStatus
 
 class SandboxBody(AnswerBody):
     seq: int
-    """The session's last event before the sandbox was looked at: no event up to it tells anything newer."""
+    """The session's last event before the status was read: no event up to it is newer than the status."""
     status: str
     reason: str | None
     retryable: bool

@@ -1,4 +1,4 @@
-"""Headers for bytes that users or agents made: they may never act as a page of ours, nor as a part of one."""
+"""Headers for bytes of users or agents, so that they never act as a page of ours, nor as a part of one."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from backend_api.sandboxes.domain.content import active_type, inert_type
 SANDBOX = "sandbox; default-src 'none'"
 _ON_ITS_OWN = f"{SANDBOX}; style-src 'unsafe-inline'; img-src 'self' data:; media-src 'self'"
 MAX_NAME_CHARACTERS = 150
-# Control characters, and those that turn the direction of what follows: a name shown by them is not the one it is.
+# Control characters, and characters that change the writing direction: they make a name look like another one.
 _MISLEADING = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff]")
 _SHOWN = ("image/", "audio/", "video/", "text/plain", "text/html")
-"""What browsers show; PDF is none, as they show it in no sandbox."""
+"""Types that browsers show; PDF is not among them, as browsers show it in no sandbox."""
 
 
 def content_headers(name: str, head: bytes, *, shown: bool = False, has_own_origin: bool = False) -> dict[str, str]:
-    """For a content that begins with `head`.
+    """Headers for a content that begins with `head`.
 
-    Attachment, unless it is to be shown and is of a kind that only shows. A page is called one where it is only saved,
-    and is shown as one with `has_own_origin`, where nothing but such contents is served; no script runs there either,
-    nor where a browser would show what it is told to save.
+    It is an attachment, unless it is to be shown and browsers show its type without running anything. A page keeps its
+    type if it is only saved, or with `has_own_origin`, on an origin that serves nothing but such content. Scripts are
+    disabled in every case, in case a browser shows what it is told to save.
     """
     media_type = active_type(name, head) if has_own_origin or not shown else inert_type(name, head)
     disposition = "inline" if shown and media_type.startswith(_SHOWN) else "attachment"
@@ -36,7 +36,7 @@ def content_headers(name: str, head: bytes, *, shown: bool = False, has_own_orig
 
 
 def _file_name(name: str) -> str:
-    """By RFC 6266: plain for old readers, whole for all others (RFC 8187)."""
+    """The file name by RFC 6266: plain for old clients, complete for all others (RFC 8187)."""
     last = name.rstrip("/").rsplit("/", 1)[-1].rsplit("\\", 1)[-1]
     safe = _MISLEADING.sub("_", last).strip()[-MAX_NAME_CHARACTERS:] or "file"
     plain = "".join(char if char.isascii() and (char.isalnum() or char in "._- ") else "_" for char in safe)

@@ -1,4 +1,4 @@
-"""Dictionaries of what was said last, of a bounded size."""
+"""Dictionaries of bounded size for the latest values."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ from typing import Any
 
 
 def make_room(cache: dict[Any, Any], most: int) -> None:
-    """For one more: the oldest go where there are as many as may be."""
+    """Delete the oldest entries until there is room for one more."""
     while len(cache) >= most:
         del cache[next(iter(cache))]

@@ -18,7 +18,7 @@ from contracts.sandboxes import SandboxList
 from contracts.sandboxes import SandboxStatus as WireStatus
 
 SILENT_FOR_S = 30.0
-"""The manager says something at least every ten."""
+"""The manager sends something at least every ten."""
 GENERATION = 1_000_000
 DISK_CODE = "computer.disk"
 _FILLING_PERCENT = 80
@@ -32,8 +32,8 @@ _OVER: dict[WireStatus, SandboxState] = {WireStatus.GONE: "gone", WireStatus.FAI
 
 
 class ManagerSandboxChanges:
-    """Goes on after the last change any gateway read, at whichever manager answers. Where that is no longer known
-    there, all sandboxes are looked at as they are."""
+    """Continues after the last change that any gateway has read, with whichever manager answers. If the manager no
+    longer knows that change, the present state of all sandboxes is read."""
 
     def __init__(self, http: httpx.AsyncClient, cursor: ChangeCursor) -> None:
         self._http = http
@@ -93,7 +93,8 @@ class ManagerSandboxChanges:
 
 
 def _changes_of(sandbox: WireSandbox, now: WireSandbox) -> Iterator[SandboxChange | DiskWarning]:
-    """Nothing of what whoever waits for the sandbox tells anyway. `now` is what the session has by now."""
+    """The changes to report, without those that the code which waits for the sandbox reports itself. `now` is the
+    session's sandbox at present."""
     if sandbox.was_never_there:
         yield from _given_up(sandbox, now)
         return
@@ -116,7 +117,7 @@ def _changes_of(sandbox: WireSandbox, now: WireSandbox) -> Iterator[SandboxChang
         worth_telling=not is_ready or sandbox.notice is not None,
     )
     if sandbox.disk_notice is not None:
-        # A manager of before levels were told has but the text.
+        # A manager from before warning levels sends only the text.
         code = DISK_CODE if sandbox.disk_fill is None else f"{DISK_CODE}_{sandbox.disk_fill}"
         params: dict[str, str | int] = {"percent": _FILLING_PERCENT, "limit": sandbox.disk_limit_mb}
         event = Notice(text=sandbox.disk_notice, code=code, params=params if sandbox.disk_fill else {})
@@ -124,7 +125,7 @@ def _changes_of(sandbox: WireSandbox, now: WireSandbox) -> Iterator[SandboxChang
 
 
 def _given_up(sandbox: WireSandbox, now: WireSandbox) -> Iterator[SandboxChange]:
-    """That a start was given up: what there was before it is the state again, unless another start is wanted since."""
+    """The end of an abandoned start: the state before it applies again, unless another start was requested since."""
     status: SandboxState | None = "none" if now.was_never_there else _OVER.get(now.status)
     if status is not None:
         yield SandboxChange(

@@ -10,7 +10,7 @@ from contracts import sandboxes as wire
 
 
 class ManagerChoices:
-    """Asked for each time: whoever runs the server may have built an image meanwhile."""
+    """Reads the choices each time: the operator may have built an image meanwhile."""
 
     def __init__(self, http: httpx.AsyncClient) -> None:
         self._http = http

@@ -40,7 +40,7 @@ RENEW_TOKEN_BEFORE_S = 30.0
 TOKEN_TTL_S = 300
 LEAVE_S = 2.0
 LOOK_S = 5.0
-"""A page that opens waits no longer for what a manager says that hangs."""
+"""The longest time in seconds that opening a page waits for a manager that does not answer."""
 MAX_CACHED = 2_000
 
 
@@ -51,17 +51,19 @@ class _Believed:
 
 
 async def always_usual(session_id: str) -> SandboxConfiguration:
-    """Where there is nothing to choose."""
+    """The default configuration, as there is nothing to choose."""
     del session_id
     return USUAL
 
 
 class SandboxManagerClient:
-    """The manager of this deployment. What it said is believed for a short while; `forget` ends that at once. A
-    start, its place in the line, and its outcome are announced.
+    """The manager of this deployment. Its answers are cached for a short while; `forget` drops them at once. A start,
+    its place in the queue, and its outcome are announced.
 
-    Who waits without end in line leaves it when cancelled. Who waits for `queue_s` only does not: the manager forgets a
-    place nobody asks for within half a minute, so that one who asks again in time keeps it."""
+    A caller that waits without limit gives up its place in the queue when cancelled. One that waits for `queue_s` does
+    not: the manager drops a place that nobody asks for within half a minute, so a caller that asks again in time keeps
+    it.
+    """
 
     def __init__(
         self,
@@ -91,7 +93,7 @@ class SandboxManagerClient:
         until = None if queue_s is None else self._clock() + queue_s
         await self._acquire_turn(lock, session_id, queue_s)
         starting = asyncio.ensure_future(self._start(session_id, user_id, until))
-        # One that is cancelled gives up its place in the line before the next one asks for another.
+        # A cancelled call gives up its place in the queue before the next call asks for another.
         starting.add_done_callback(lambda _: lock.release())
         try:
             return await self._announcer.announce_start(SessionId(session_id), starting)
@@ -112,7 +114,7 @@ class SandboxManagerClient:
             return None
         newest = max(found, key=lambda one: one.generation)
         if newest.status is WireStatus.PAUSED:
-            # Asking for another token wakes it.
+            # A request for another token wakes it.
             self.forget(_sandbox(newest))
             return _sandbox(newest)
         make_room(self._sandboxes, MAX_CACHED)
@@ -120,7 +122,7 @@ class SandboxManagerClient:
         return _sandbox(newest)
 
     async def _acquire_turn(self, lock: asyncio.Lock, session_id: str, queue_s: float | None) -> None:
-        """Take the lock, or raise `SandboxQueuedError` where who has it stands in line for longer than `queue_s`."""
+        """Take the lock, or raise `SandboxQueuedError` if its holder is in the queue for longer than `queue_s`."""
         while True:
             try:
                 async with asyncio.timeout(queue_s):
@@ -194,7 +196,7 @@ class SandboxManagerClient:
         self._announcer.forget(SessionId(session_id))
 
     async def token(self, sandbox: Sandbox, scopes: Iterable[Scope]) -> EndpointToken:
-        """An endpoint token, from the cache until shortly before it ends. Raises `SandboxUnavailableError`."""
+        """An endpoint token, cached until shortly before it expires. Raises `SandboxUnavailableError`."""
         wanted = frozenset(scopes)
         key = (sandbox.id, sandbox.generation, wanted)
         cached = self._tokens.get(key)
@@ -214,13 +216,14 @@ class SandboxManagerClient:
         return token
 
     def forget(self, sandbox: Sandbox) -> None:
-        """Believe nothing of this sandbox any more: its endpoint refused or did not answer."""
+        """Drop all that is cached of this sandbox: its endpoint refused or did not answer."""
         self._sandboxes.pop(sandbox.session_id, None)
         for key in [key for key in self._tokens if key[0] == sandbox.id]:
             del self._tokens[key]
 
     async def _start_until_ready(self, session_id: str, user_id: str, queue_until: float | None) -> WireSandbox:
-        """A start that failed for a passing reason, such as the end of the manager that made it, is begun once more."""
+        """Start it; a start that failed for a passing reason, such as a manager that was shut down, is tried once
+        more."""
         sandbox, may_repeat = await self._start_once(session_id, user_id, queue_until)
         if may_repeat:
             sandbox, _ = await self._start_once(session_id, user_id, queue_until)
@@ -233,7 +236,7 @@ class SandboxManagerClient:
         deadline = self._clock() + START_DEADLINE_S
         chosen = await self._configuration_of(session_id)
         names = {"image": chosen.image, "size": chosen.size}
-        # Managers that know of no choices are asked as ever.
+        # A manager that knows no choices gets the request it knows.
         body = {"session_id": session_id, "user_id": user_id} | {key: name for key, name in names.items() if name}
         asking = asyncio.create_task(self._send("POST", "/sandboxes", json=body))
         try:
@@ -247,8 +250,8 @@ class SandboxManagerClient:
             raise
 
     async def _leave_queue(self, session_id: str, asking: asyncio.Task[httpx.Response]) -> None:
-        """Nobody waits any more: the place in the line is given up, also one that was only just asked for; a sandbox
-        that got its turn is not."""
+        """Give up the place in the queue, even one that was only just requested, as nobody waits any more; a sandbox
+        that has left the queue is kept."""
         with contextlib.suppress(SandboxUnavailableError, TimeoutError):
             async with asyncio.timeout(LEAVE_S):
                 await asking
@@ -290,7 +293,7 @@ class SandboxManagerClient:
         return await ask_manager(self._http, method, path, reach_for_s=reach_for_s, **fields)
 
     def forget_session(self, session_id: str) -> None:
-        """Believe nothing of a session's sandbox any more."""
+        """Drop all that is cached of a session's sandbox."""
         believed = self._sandboxes.get(session_id)
         if believed is not None:
             self.forget(believed.sandbox)

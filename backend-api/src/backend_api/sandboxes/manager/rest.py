@@ -1,4 +1,5 @@
-"""Calls over the sandbox manager's REST contract: repeated while it is away, its problems as the domain's errors."""
+"""Calls of the sandbox manager's REST contract: repeated while it is away, its problems raised as the domain's
+errors."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from contracts.errors import Problem
 
 LONG_POLL_MS = 10_000
 REACH_FOR_S = 15.0
-"""A manager that is being replaced is back by then, or another one answers. Every call to it may be repeated."""
+"""Seconds in which a manager that is being replaced is back, or another one answers. Every call may be repeated."""
 RETRY_S = 60
 NOT_ALLOWED = frozenset({"sandbox_image_not_allowed", "sandbox_size_not_allowed", "sandbox_image_missing"})
 PASSING = frozenset({"registry_unavailable", "sandbox_busy"})
@@ -28,7 +29,7 @@ AnswerT = TypeVar("AnswerT", bound=BaseModel)
 
 
 def manager_http(url: str, token: str) -> httpx.AsyncClient:
-    """The client's connection pool; longer than one long poll, shorter than a person waits."""
+    """The client's connection pool; its timeout is longer than one long poll, shorter than a person waits."""
     return httpx.AsyncClient(
         base_url=url,
         headers={"Authorization": f"Bearer {token}"},
@@ -42,8 +43,8 @@ def manager_http(url: str, token: str) -> httpx.AsyncClient:
 async def ask_manager(
     http: httpx.AsyncClient, method: str, path: str, *, reach_for_s: float, **fields: Any
 ) -> httpx.Response:
-    """The first answer that is not a passing fault, or what there is after `reach_for_s` seconds. Raises
-    `SandboxUnavailableError` where it can't be reached for as long."""
+    """The first answer that is no passing error, or the last one after `reach_for_s` seconds. Raises
+    `SandboxUnavailableError` if the manager can't be reached for that long."""
     loop = asyncio.get_running_loop()
     until = loop.time() + reach_for_s
     pause = 0.05
@@ -69,7 +70,7 @@ def problem_of(response: httpx.Response) -> tuple[str, str]:
 
 
 def raise_for(response: httpx.Response) -> None:
-    """Raises `SandboxLimitError`, `SandboxNotAllowedError` or `SandboxUnavailableError` for an answer that is no
+    """Raise `SandboxLimitError`, `SandboxNotAllowedError` or `SandboxUnavailableError` for an answer that is no
     success."""
     if response.is_success:
         return
@@ -83,7 +84,7 @@ def raise_for(response: httpx.Response) -> None:
 
 
 def parse(model: type[AnswerT], response: httpx.Response) -> AnswerT:
-    """What an answer that is a success says. Raises `SandboxUnavailableError` where it is none of the manager's, such
+    """The parsed body of a successful answer. Raises `SandboxUnavailableError` if the body is not the manager's, such
     as the page of a proxy."""
     try:
         return model.model_validate_json(response.content)

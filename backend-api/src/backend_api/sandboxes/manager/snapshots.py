@@ -20,10 +20,10 @@ _PAUSE_S = 0.1
 
 
 class ManagerSnapshots:
-    """`forget` is told of a session whose sandbox ended with a restore.
+    """`forget` is called with a session whose sandbox ended with a restore.
 
-    Where managers of several engines answer behind one address, those of another one say so and nothing is done; the
-    call is then repeated until it comes out at the right one.
+    If managers of several engines share one address, the wrong one refuses and does nothing; the call is then repeated
+    until it reaches the right one.
     """
 
     def __init__(

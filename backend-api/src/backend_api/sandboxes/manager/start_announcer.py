@@ -1,4 +1,5 @@
-"""Tells a session's readers of the start of its sandbox: that it starts, its place in the line, and how it ended."""
+"""Announces the start of a sandbox to its session's readers: that it starts, its place in the queue, and the
+outcome."""
 
 from __future__ import annotations
 
@@ -14,24 +15,25 @@ from backend_api.sandboxes.domain.errors import SandboxQueuedError, SandboxUnava
 from backend_api.sandboxes.manager.bounded_cache import make_room
 
 SILENT_S = 0.15
-"""A start that takes no longer is not announced."""
+"""A start that takes no longer, in seconds, is not announced."""
 QUEUE_LOOK_S = 1.0
 SHOWN_FOR_S = 25.0
-"""Who asks again within that time keeps its place, which was announced."""
+"""Seconds in which a caller that asks again keeps its place, which was announced."""
 MAX_ANNOUNCED = 5_000
 
 _Told = tuple[SandboxUpdated, int]
-"""What was announced, and of which generation where it stands in line: the same place of another is told anew."""
+"""The last announcement, and the generation if it is in the queue: the same place of another generation is announced
+again."""
 Announce = Callable[[SessionId, SandboxUpdated], Awaitable[None]]
-"""Store it in the session's log, and tell its readers."""
+"""Stores the event in the session's log and publishes it."""
 
 
 async def unannounced(_: SessionId, __: SandboxUpdated) -> None:
-    """There is nobody to tell."""
+    """Announce nothing."""
 
 
 class StartAnnouncer:
-    """What was announced last is kept only to be brief."""
+    """Keeps the last announcements only to avoid repeating them."""
 
     def __init__(
         self,
@@ -46,12 +48,13 @@ class StartAnnouncer:
         self._in_line: dict[SessionId, tuple[_Told, float]] = {}
 
     def forget(self, session_id: SessionId) -> None:
-        """The session is gone."""
+        """Drop a session that is gone."""
         self._announced.pop(session_id, None)
         self._in_line.pop(session_id, None)
 
     async def announce_start(self, session_id: SessionId, starting: asyncio.Future[Sandbox]) -> Sandbox:
-        """What came of it. That somebody waits no longer, while it stands in line, is no end of a start."""
+        """Wait for the start and return its outcome. If a caller stops waiting while it is queued, the start has not
+        ended."""
         try:
             await asyncio.wait({starting}, timeout=SILENT_S)
             await self._announce_wait(session_id, starting)
@@ -71,7 +74,7 @@ class StartAnnouncer:
         return sandbox
 
     async def _announce_wait(self, session_id: SessionId, starting: asyncio.Future[Sandbox]) -> None:
-        """Announce each step forward in the line, and the start."""
+        """Announce each step forward in the queue, and the start."""
         last, until = self._in_line.pop(session_id, (None, 0.0))
         last = last if self._clock() < until else None
         while not starting.done():

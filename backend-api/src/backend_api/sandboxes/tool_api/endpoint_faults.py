@@ -1,4 +1,4 @@
-"""What goes wrong between a gateway and an endpoint, as the domain's errors."""
+"""Errors between a gateway and an endpoint, mapped to the domain's errors."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from service_kit.bounded_http import RefusedAnswerError
 
 @asynccontextmanager
 async def endpoint_faults(endpoints: Endpoints, sandbox: Sandbox, *, refused: str, broken: str) -> AsyncGenerator[None]:
-    """Raises `SandboxUnavailableError` where nothing can have happened inside, else `SandboxLostError` with the words
-    for an answer that was refused or broke off. An endpoint that may have moved is asked for anew next time."""
+    """Raises `SandboxUnavailableError` if nothing can have happened inside, else `SandboxLostError` with the text for
+    an answer that was refused or broke off. If the endpoint may have moved, the next call asks for its address
+    again."""
     try:
         yield
     except httpx.PoolTimeout as error:

@@ -1,6 +1,6 @@
 """Connections to the endpoints of sandboxes, over TCP or a unix socket the manager made where no sandbox sees it.
 
-Behind an endpoint anything may answer: what is read from there is read through `BoundedHttp`, or `screens.py`.
+Anything may answer behind an endpoint: its answers are read through `BoundedHttp`, or `screens.py`.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from service_kit.bounded_http import Answer, BoundedHttp, Bounds, StreamedAnswer
 
 MAX_ENDPOINTS = 500
 CONNECT_DEADLINE_S = 5.0
-# No endpoint speaks it; a client would read all the certificates of the machine for each, which holds everybody up.
+# No endpoint uses TLS; a client would load all the machine's certificates for each, which delays everybody.
 _NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 class EndpointTokens(Protocol):
-    """Where endpoint tokens come from."""
+    """The source of endpoint tokens."""
 
     async def token(self, sandbox: Sandbox, scopes: Iterable[Scope]) -> EndpointToken:
-        """Raises `SandboxUnavailableError`."""
+        """Return a token. Raises `SandboxUnavailableError`."""
         ...
 
     def forget(self, sandbox: Sandbox) -> None:
-        """The endpoint refused or did not answer: ask anew next time."""
+        """Drop a token whose endpoint refused or did not answer."""
         ...
 
 
@@ -68,13 +68,13 @@ class Endpoint:
     token: str
 
     async def ask(self, method: str, path: str, bounds: Bounds, **fields: Any) -> Answer:
-        """As `BoundedHttp.ask`."""
+        """As `BoundedHttp.ask`, with the token."""
         return await self.http.ask(method, path, bounds, **self._with_token(fields))
 
     def stream(
         self, method: str, path: str, bounds: Bounds, **fields: Any
     ) -> AbstractAsyncContextManager[StreamedAnswer]:
-        """As `BoundedHttp.stream`."""
+        """As `BoundedHttp.stream`, with the token."""
         return self.http.stream(method, path, bounds, **self._with_token(fields))
 
     def _with_token(self, fields: dict[str, Any]) -> dict[str, Any]:
@@ -83,7 +83,7 @@ class Endpoint:
 
 @dataclass(slots=True)
 class _Pool:
-    """Connections to one endpoint. `users` are the calls that go over them now."""
+    """Connections to one endpoint. `users` counts the calls that use them now."""
 
     http: BoundedHttp
     address: str
@@ -100,9 +100,9 @@ class _Pool:
 
 
 class Endpoints:
-    """Keeps one warm connection pool a sandbox; an async context manager.
+    """Keeps one warm connection pool per sandbox; an async context manager.
 
-    A pool that others shall not use any more is retired: calls under way end over it, and the last of them closes it.
+    A pool that no new call may use is retired: calls in progress end over it, and the last of them closes it.
     """
 
     def __init__(self, tokens: EndpointTokens, most: int = MAX_ENDPOINTS) -> None:
@@ -120,7 +120,7 @@ class Endpoints:
 
     @asynccontextmanager
     async def open(self, sandbox: Sandbox, scopes: Iterable[Scope]) -> AsyncGenerator[Endpoint]:
-        """For one call, which is over at the end of the block. Raises `SandboxUnavailableError`, and
+        """An endpoint for one call, which ends with the block. Raises `SandboxUnavailableError`, and
         `NotOnRemoteHostError` for a computer that has no endpoint."""
         if sandbox.is_remote_host:
             raise NotOnRemoteHostError.of_session()
@@ -142,16 +142,17 @@ class Endpoints:
         return await self._tokens.token(sandbox, scopes)
 
     def refuse(self, sandbox: Sandbox) -> None:
-        """The endpoint refused the token: take a new one next time, over the same connections."""
+        """Drop a refused token: the next call takes a new one over the same connections."""
         self._tokens.forget(sandbox)
 
     async def forget(self, sandbox: Sandbox) -> None:
-        """The endpoint did not answer: the next call asks where it is, and opens connections of its own."""
+        """Drop an endpoint that did not answer: the next call asks for its address, and opens connections of its
+        own."""
         self._tokens.forget(sandbox)
         await _close(self._retire((sandbox.id, sandbox.generation)))
 
     def _pool_at(self, address: str, sandbox: Sandbox) -> tuple[_Pool, list[_Pool]]:
-        """The pool, and those to close for it. Without waiting, so that two who come at once get the same."""
+        """The pool, and retired ones to close. It does not wait, so that two calls at once get the same pool."""
         key = (sandbox.id, sandbox.generation)
         found, idle = self._pools.pop(key, None), list[_Pool]()
         if found is not None and found.address != address:
@@ -162,18 +163,18 @@ class Endpoints:
         if found is None:
             found = _open(address, sandbox)
             idle += self._make_room()
-        # The one used last stands last.
+        # The one used last is last in order.
         self._pools[key] = found
         return found, idle
 
     def _make_room(self) -> list[_Pool]:
-        """Those in use stay, however many: there are no more of them than calls."""
+        """Retire unused pools over the limit. Those in use stay, however many: there are no more of them than calls."""
         spare = len(self._pools) - self._most + 1
         unused = [key for key, pool in self._pools.items() if not pool.users]
         return [pool for key in unused[: max(spare, 0)] for pool in self._retire(key)]
 
     def _retire(self, key: tuple[str, int]) -> list[_Pool]:
-        """It, where nobody uses it: then it is the caller's to close."""
+        """Retire the pool; returned if nobody uses it, for the caller to close."""
         if (pool := self._pools.pop(key, None)) is None:
             return []
         pool.is_retired = True
@@ -181,7 +182,7 @@ class Endpoints:
 
 
 async def _close(pools: Iterable[_Pool]) -> None:
-    """All of them, also where one fails or this is cancelled in the middle: nobody else would."""
+    """Close all of them, even if one fails or this is cancelled in the middle: nobody else would."""
     async with AsyncExitStack() as closing:
         for pool in pools:
             closing.push_async_callback(pool.aclose)

@@ -43,13 +43,13 @@ BY_STATUS: dict[int, type[DomainError]] = {
     413: UploadTooLargeError,
 }
 REFUSED = frozenset({404, 413, 422})
-"""Answers to a call that the model can do something about; each comes before anything ran."""
+"""Statuses of refusals that the model can act on; each comes before anything ran."""
 TOO_LARGE = "Nothing was run: the arguments are larger than a call may be. Send them in several smaller calls."
 _ARGUMENTS = "body.arguments"
 
 
 def refusal(status: int, content: bytes, tool: str, arguments: Mapping[str, Any]) -> Done:
-    """A refused call as the model reads it."""
+    """A refused call in the words that the model reads."""
     if status == 413:
         return Done(success=False, output=TOO_LARGE)
     problem = _problem(content)

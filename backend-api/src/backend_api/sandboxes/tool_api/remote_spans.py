@@ -1,4 +1,4 @@
-"""Spans a sandbox reports, as it can't reach a collector: an attacker's input, held within the call's own time."""
+"""Spans that a sandbox reports, as it can't reach a collector: an attacker's input, clamped to the call's own time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TRACER = get_tracer(SERVICE)
 
 
 def record_remote_spans(reported: object, call: Span, began: float) -> None:
-    """Put what was reported below the span of the call, which began at this Unix time; what is malformed is dropped."""
+    """Add the reported spans below the span of the call, which began at this Unix time; malformed ones are dropped."""
     if not isinstance(reported, list) or not call.is_recording():
         return
     try:
@@ -28,7 +28,7 @@ def record_remote_spans(reported: object, call: Span, began: float) -> None:
         return
     took = time.time() - began
     longest = max((one.start_ms + one.duration_ms for one in spans), default=0.0) / 1000
-    # The clocks of the two need not agree: the way there is taken to be as long as the way back.
+    # The two clocks need not agree: the way there is taken to be as long as the way back.
     arrived = max(took - longest, 0.0) / 2
     context = set_span_in_context(call)
     for one in spans:

@@ -35,10 +35,10 @@ MAX_LINE_BYTES = 12 * 1024 * 1024
 MAX_FRAMES_SHOWN = 100_000
 MAX_DISPLAY_BYTES = 1024 * 1024
 MAX_CHANGED = 100
-"""Files of a call: tools change one or two."""
+"""The most changed files of a call: tools change one or two."""
 MAX_PATH_CHARACTERS = 4_096
 NOT_SHOWN = "\n[There is more output than is shown while it comes.]\n"
-# A command may be silent for as long as it runs; the longest of the tools ends itself long before.
+# A command may be silent for as long as it runs; the tool with the longest deadline ends itself long before.
 CALL = Bounds(body_bytes=32 * 1024 * 1024, head_s=30.0, whole_s=700.0)
 CANCEL = Bounds(body_bytes=64 * 1024, head_s=CANCEL_DEADLINE_S, whole_s=CANCEL_DEADLINE_S)
 _MOST_VALUES = 20_000
@@ -46,7 +46,7 @@ _YIELD_EVERY = 64
 
 
 class _ResultFrame(BaseModel):
-    """As in the contract; nonsense about spans spoils no result."""
+    """The result frame of the contract; malformed spans do not spoil the result."""
 
     type: Literal["result"]
     result: ToolResult
@@ -66,7 +66,7 @@ class ToolApiSandboxTools:
         self._bounds = bounds
 
     async def call(self, sandbox: Sandbox, call: ToolCall) -> Done:
-        """A refused token is renewed once: nothing ran then. Cancelling ends the call's process group."""
+        """Run a call. A refused token is renewed once: nothing ran then. Cancelling ends the call's process group."""
         with span("endpoint call", kind=SpanKind.CLIENT, attributes={"tool.name": call.name}) as current:
             outcome = await self._attempt(sandbox, call, current)
             if outcome is None:
@@ -77,7 +77,7 @@ class ToolApiSandboxTools:
         return outcome
 
     async def _attempt(self, sandbox: Sandbox, call: ToolCall, current: Span) -> Done | None:
-        """None where the token is refused. A call has not begun while its token is waited for."""
+        """One attempt; None if the token is refused. A call has not begun while its token is waited for."""
         call.mark_begun(False)
         async with (
             endpoint_faults(
@@ -103,7 +103,7 @@ class ToolApiSandboxTools:
                     if answer.status in REFUSED:
                         return refusal(answer.status, content, call.name, call.arguments)
                     error = error_of(answer.status, content)
-                    # It broke in there, so nobody knows how far the call came: never simply called again.
+                    # It broke inside the call, so nobody knows how far the call came: it is never simply repeated.
                     raise SandboxLostError(error.detail) if answer.status >= 500 else error
                 frame = await _read(answer, call.on_output)
                 record_remote_spans(frame.spans, current, began)
@@ -113,7 +113,7 @@ class ToolApiSandboxTools:
             raise
 
     async def _cancel(self, endpoint: Endpoint, call_id: str) -> None:
-        """Closing the connection has cancelled the call; asking tells when its processes are gone."""
+        """Wait until the call's processes are gone; closing the connection has cancelled it already."""
         try:
             async with asyncio.timeout(CANCEL_DEADLINE_S):
                 await endpoint.ask("POST", f"/calls/{call_id}/cancel", CANCEL)
@@ -135,7 +135,7 @@ async def _read(answer: StreamedAnswer, on_output: Callable[[str], Awaitable[Non
         frames += 1
         room -= len(frame.text)
         if room < 0 or frames > MAX_FRAMES_SHOWN:
-            # The result has what matters; only what is shown meanwhile ends.
+            # The result has what matters; only the live output ends.
             room = -1
             await on_output(NOT_SHOWN)
         else:
@@ -165,7 +165,8 @@ async def _lines(answer: StreamedAnswer) -> AsyncIterator[bytes]:
 
 
 def outcome_of(result: ToolResult) -> Done:
-    """The pictures of a view go to the body, if they are such; the view keeps their media types and no bytes."""
+    """The outcome of a result. The pictures of a view go to the body, if they are valid; the view keeps their media
+    types and no bytes."""
     shown = shown_of(result)
     display = shown.display.model_dump(mode="json") if shown.display is not None else None
     if display is not None and _size(display) > MAX_DISPLAY_BYTES:

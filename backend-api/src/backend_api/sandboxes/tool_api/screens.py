@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 NO_DESKTOP = 4404
 NORMAL = (1000, 1001)
 MAX_FRAME_BYTES = 1024 * 1024
-"""Four times what the tool API puts into one."""
+"""Four times the tool API's largest frame."""
 
 
 class ToolApiScreen:
@@ -37,10 +37,10 @@ class ToolApiScreen:
             raise _error_of(error) from error
 
     async def frames(self) -> AsyncIterator[bytes]:
-        """Ends when the screen closes. Raises `NoDesktopError`, `SandboxUnavailableError`."""
+        """The frames until the screen closes. Raises `NoDesktopError`, `SandboxUnavailableError`."""
         try:
             while True:
-                # Piece by piece: of a message in endless pieces nothing is collected.
+                # Piece by piece: a message in endless pieces is never collected.
                 async for piece in self._connection.recv_streaming(decode=False):
                     if piece:
                         yield piece

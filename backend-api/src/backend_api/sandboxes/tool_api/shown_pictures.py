@@ -1,4 +1,4 @@
-"""Pictures that a sandbox says a result shows: taken out of its view, and kept where they are some."""
+"""Pictures that a sandbox claims for a result: taken out of its view, and kept if they are valid."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class Shown:
 
 
 def shown_of(result: ToolResult) -> Shown:
-    """The body is the picture of the view; of a view with several, all of them, and the text where it is long; without
-    any, what a program wrote where the output is what a terminal shows of it."""
+    """The view and its body. The body is the picture of the view; of a view with several, all of them, and the text if
+    it is long; without any, a program's raw output if the output is a terminal's rendering of it."""
     match result.display:
         case BrowserDisplay() | DesktopDisplay() | ImageDisplay() as display:
             image, media_type = _image(display.image)
@@ -49,7 +49,7 @@ def shown_of(result: ToolResult) -> Shown:
 
 
 def _raw(result: ToolResult) -> bytes | None:
-    """What a program wrote, where the output is what a terminal shows of it."""
+    """A program's raw output, if the output is a terminal's rendering of it."""
     return result.raw_output.encode("utf-8", "replace") if result.raw_output is not None else None
 
 
@@ -82,7 +82,7 @@ def _of_code(display: CodeDisplay, result: ToolResult) -> Shown:
 
 
 def _image(encoded: str | None) -> tuple[bytes | None, str | None]:
-    """What its bytes say it is: what the sandbox says is not believed."""
+    """The decoded picture and the type that its bytes show: the sandbox's claim is not trusted."""
     if not encoded:
         return None, None
     try:

@@ -26,19 +26,18 @@ _SLICE_BYTES = 16 * 1024
 
 
 class BoundedConnection(ClientConnection):
-    """Ends where the other side sends more small frames than anything of use needs, or has us answer pings that it does
-    not take."""
+    """Closes if the other side sends more small frames than any use needs, or causes pongs that it does not read."""
 
     _frames_left = float(_BURST_FRAMES)
     _counted_at = 0.0
     refused: str | None = None
 
     def data_received(self, data: bytes) -> None:
-        # In slices: of frames of two bytes a whole read would hold everybody up.
+        # In slices: a whole read of two-byte frames would block the event loop.
         for start in range(0, len(data), _SLICE_BYTES):
             if self.refused is None:
                 super().data_received(data[start : start + _SLICE_BYTES])
-                # Else it could go on for as long as it likes to be told that it is over.
+                # Otherwise the other side could delay the close for as long as it likes.
                 if (fault := self.protocol.parser_exc or self.protocol.handshake_exc) is not None:
                     self._refuse(str(fault)[:200])
                 elif self.transport.get_write_buffer_size() > _MAX_UNSENT_BYTES:
@@ -62,7 +61,7 @@ class BoundedConnection(ClientConnection):
 
 
 class _Connect(connect):
-    """Follows nobody elsewhere: a sandbox may answer with any address."""
+    """Follows no redirect: a sandbox may answer with any address."""
 
     def process_redirect(self, exc: Exception) -> Exception | str:
         return exc
@@ -70,8 +69,8 @@ class _Connect(connect):
 
 @asynccontextmanager
 async def open_socket(token: EndpointToken, path: str, **options: Any) -> AsyncGenerator[BoundedConnection]:
-    """Closed at the end of the block. `options` are those of `websockets.connect`. Raises `SandboxUnavailableError`,
-    and whatever `connect` does."""
+    """A connection that is closed at the end of the block. `options` are those of `websockets.connect`. Raises
+    `SandboxUnavailableError`, and whatever `connect` does."""
     endpoint = token.endpoint
     socket = SafeSocket(endpoint.removeprefix("unix:")) if endpoint.startswith("unix:") else None
     given: dict[str, Any] = {
@@ -103,5 +102,5 @@ async def _close(connection: ClientConnection) -> None:
             async with asyncio.timeout(CLOSE_DEADLINE_S):
                 await connection.close()
     finally:
-        # Also where whoever closes it is cancelled meanwhile.
+        # Even if the task that closes it is cancelled meanwhile.
         connection.transport.abort()

@@ -32,7 +32,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileBounds:
-    """What each kind of answer may take. An upload is taken at the sandbox's own pace, then a few names come."""
+    """Bounds of each kind of answer. An upload is taken at the sandbox's own pace, then a few names follow."""
 
     listing: Bounds
     preview: Bounds
@@ -105,7 +105,7 @@ class ToolApiWorkspace:
     async def _stream(
         self, sandbox: Sandbox, method: str, path: str, bounds: Bounds, **fields: Any
     ) -> AsyncGenerator[StreamedAnswer, None]:
-        # A body that is a stream can be sent once only, so an upload gets no second attempt.
+        # A streamed body can be sent once only, so an upload gets no second attempt.
         attempts = 1 if "content" in fields else 2
         for attempt in range(1, attempts + 1):
             async with (
@@ -135,7 +135,7 @@ def _read(kind: TypeAdapter[_T], content: bytes) -> _T:
 
 
 def _is_named(entry: WireEntry) -> bool:
-    """Whether the entry is one of a folder: a name of one part, at the end of a path within the workspace."""
+    """Whether the entry's name has one part and is the end of a path within the workspace."""
     parts = entry.path.split("/")
     return entry.name not in ("", ".", "..") and parts[-1] == entry.name and not {"", ".", ".."} & set(parts)
 
@@ -162,7 +162,7 @@ async def _multipart(boundary: str, files: AsyncIterable[Upload]) -> AsyncIterat
 
 
 def _name(path: str, *, is_folder: bool) -> str:
-    """By what was asked for; a folder comes as zip."""
+    """The download's name by the requested path; a folder comes as zip."""
     name = path.rstrip("/").rsplit("/", 1)[-1]
     name = "workspace" if name in ("", ".", "..") else name
     return f"{name}.zip" if is_folder else name

@@ -1,4 +1,4 @@
-"""Make, change and delete schedules."""
+"""Creating, changing and deleting schedules."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class CreateSchedule:
     limiter: RateLimiter
     limits: Limits
     most: int = 0
-    """So many a user may have; 0: any number."""
+    """The most schedules a user may have; 0: no limit."""
 
     async def __call__(self, user_id: UserId, chosen: Mapping[str, Any]) -> Schedule:
         """`chosen` are fields of a `Schedule`; its times as in `ScheduleRules`."""
@@ -60,7 +60,7 @@ class UpdateSchedule:
     limits: Limits
 
     async def __call__(self, schedule_id: ScheduleId, user_id: UserId, chosen: Mapping[str, Any]) -> Schedule:
-        """Made of what is there by then, as its next message may be sent in this moment."""
+        """Change a schedule as stored at that moment, as its next message may just be sent."""
         await self.limiter.hit(f"schedules:{user_id}", limit=self.limits.settings_per_minute, window_s=60)
         for _ in range(MAX_ATTEMPTS):
             present = await self.schedules.get(schedule_id, user_id)

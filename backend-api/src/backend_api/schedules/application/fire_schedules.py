@@ -1,4 +1,4 @@
-"""Send what schedules say, when it is due or when a person wants it."""
+"""Sending scheduled messages, when they are due or when a person requests it."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ logger = logging.getLogger(__name__)
 
 AT_ONCE = 100
 TRIED_AGAIN_S = 60.0
-"""One that can't be sent keeps nobody else's."""
+"""Seconds until a failed one is tried again, so that it delays no others."""
 LEAST_S = 0.05
-"""Until the next look, while there is something to send, or somebody else is just sending it."""
+"""Seconds until the next look while there is something to send, or another process is just sending it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SendScheduled:
-    """One message of a schedule, told to who reads its session and to who may run it."""
+    """Sends one message of a schedule, and publishes it to the session's readers and to the workers."""
 
     schedules: Schedules
     stream: SessionStream
     notifier: Notifier
 
     async def __call__(self, schedule: Schedule, due: Due | None) -> Fired | None:
-        """As it is due, or now. Raises what `Schedules.fire` raises."""
+        """Send the message for an occurrence, or now if `due` is None. Raises what `Schedules.fire` raises."""
         message = MessageUser(message_id=uuid.uuid4().hex, text=schedule.text)
         firing = Firing(message=message)
         if due is not None:
@@ -55,9 +55,10 @@ class SendScheduled:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSchedule:
-    """At a person's wish: when it is due next stays as it is, and a paused one stays paused.
+    """Sends a message at a person's request: its next time stays as it is, and a paused schedule stays paused.
 
-    Raises `ScheduleNotFoundError`, `SessionNotFoundError`, `AccountDisabledError`, `LimitError`."""
+    Raises `ScheduleNotFoundError`, `SessionNotFoundError`, `AccountDisabledError`, `LimitError`.
+    """
 
     schedules: Schedules
     send: SendScheduled
@@ -73,8 +74,8 @@ class RunSchedule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FireSchedules:
-    """In every process. Each sleeps until the next schedule is due, a schedule is changed, or `poll_s` are over; of
-    all that wake for an occurrence one stores its message."""
+    """The sender in every process. It sleeps until the next schedule is due, a schedule is changed, or `poll_s` have
+    passed; of all that wake for an occurrence one stores its message."""
 
     schedules: Schedules
     lines: CronLines
@@ -83,7 +84,7 @@ class FireSchedules:
     poll_s: float = 15.0
 
     async def fire_until_cancelled(self) -> None:
-        """Until cancelled."""
+        """Send due messages until cancelled."""
         async with self.notifier.subscribe(Topic.SCHEDULE_CHANGED) as changes:
             while True:
                 wait_s = self.poll_s
@@ -96,7 +97,7 @@ class FireSchedules:
                 await changes.next(wait_s)
 
     async def fire_due(self) -> float:
-        """Send what is due; after how many seconds to look again."""
+        """Send what is due; returns the seconds until the next look."""
         upcoming = await self.schedules.upcoming(limit=AT_ONCE)
         if upcoming is None:
             return self.poll_s

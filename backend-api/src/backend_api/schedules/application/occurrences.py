@@ -1,4 +1,4 @@
-"""When a schedule is due, and which of its times were missed."""
+"""Due and missed occurrences of a schedule."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ LATE = timedelta(seconds=60)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Due:
-    """What is due of a schedule: one message, for the occurrence at `at`. `missed` are those for which there was none
-    in time, this one among them where it is late; `next_at` is the next occurrence, None where there is none."""
+    """The due message of a schedule, for the occurrence at `at`. `missed` are the occurrences without a message in
+    time, this one included if it is late; `next_at` is the next occurrence, None if there is none."""
 
     at: datetime
     missed: Missed | None
@@ -25,16 +25,17 @@ class Due:
 
 
 def first_at(schedule: Schedule, lines: CronLines, now: datetime) -> datetime | None:
-    """The first occurrence from now on. Raises `InvalidError` for a cron line or zone that can't be read."""
+    """The first occurrence from now on. Raises `InvalidError` for an invalid cron line or zone."""
     if schedule.cron is None:
         return schedule.at
     return next(lines.times(schedule.cron, schedule.timezone, now), None)
 
 
 def due_of(schedule: Schedule, lines: CronLines, now: datetime) -> Due:
-    """Of a schedule whose `next_at` has come. However many occurrences were missed, one message is sent.
+    """The due message of a schedule whose `next_at` has come. However many occurrences were missed, one message is
+    sent.
 
-    Raises `InvalidError` for a cron line or zone that can't be read.
+    Raises `InvalidError` for an invalid cron line or zone.
     """
     assert schedule.next_at is not None
     passed, next_at = [schedule.next_at], None
@@ -70,7 +71,7 @@ def merged(earlier: Missed | None, later: Missed | None) -> Missed | None:
 
 
 def refused(due: Due, reason: MissReason) -> Missed:
-    """The occurrences of which none could be sent."""
+    """The occurrences, as missed for this reason."""
     before = due.missed
     is_counted = before is not None and before.last_at >= due.at
     count = (before.count if before else 0) + (0 if is_counted else 1)

@@ -1,4 +1,4 @@
-"""What a schedule may be, and when it is due first."""
+"""Validation of schedules, and their first occurrence."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _EITHER = "Give either at, a time, or cron, a line of five fields, and not both.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScheduleRules:
-    """`at` among what is chosen is a text, ISO 8601; without offset it is a time of `timezone`."""
+    """`at` in the chosen fields is an ISO 8601 text; without an offset it is a time of `timezone`."""
 
     lines: CronLines
     sessions: SessionRepository
@@ -32,20 +32,20 @@ class ScheduleRules:
     clock: Callable[[], float]
 
     async def changed(self, present: Schedule, chosen: Mapping[str, Any]) -> Schedule:
-        """The schedule with what was chosen of it. Where nothing of its times was, they stay.
+        """The schedule with the chosen fields changed. Its next time stays unless a field of its times is chosen.
 
         Raises `InvalidError`, `SessionNotFoundError`.
         """
         schedule = replace(present, **self._read(present, chosen))
         self._check_text(schedule)
         self._check_when(schedule)
-        # Whoever has it go on that was paused for its session says by that, that this is there.
+        # To resume a schedule that was paused because its session was gone, the person must have fixed that: check it.
         goes_on = "paused" in chosen and not schedule.paused
         if goes_on or "session_id" in chosen or any(name in chosen for name in OF_NEW_SESSION):
             await self._check_where(schedule)
         if TIMING.isdisjoint(chosen):
             return schedule
-        # A time that was just given may be wrong also where nothing is sent for now.
+        # A time that was just given is checked even if nothing is sent for now.
         first = self._first(schedule) if not schedule.paused or chosen.get("at") is not None else None
         if schedule.paused:
             return replace(schedule, next_at=None)

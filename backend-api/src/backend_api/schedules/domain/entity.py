@@ -1,4 +1,4 @@
-"""A message that is sent by itself: once at a time, or again and again by a cron line."""
+"""Scheduled messages: sent once at a time, or repeatedly by a cron line."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ ScheduleId = NewType("ScheduleId", str)
 MAX_TEXT_CHARACTERS = 10_000
 MAX_CRON_CHARACTERS = 100
 MAX_AHEAD = timedelta(days=3660)
-"""How far in the future a time may lie."""
+"""The furthest in the future that a time may lie."""
 
 PauseReason = Literal["session_deleted", "account_disabled", "never_due"]
-"""Why a schedule was paused by no person: its session is gone, its user's account is disabled, or no time fits its cron
-line and zone any more."""
+"""Reasons for an automatic pause: the session is gone, the user's account is disabled, or no time fits the cron line
+and zone any more."""
 MissReason = Literal["late", "queue_full", "session_quota"]
-"""Nobody was there in time; the session, or the user, had as many messages, or sessions, as there may be."""
+"""Reasons for a missed occurrence: no process ran in time; the session had too many waiting messages; the user had too
+many sessions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Missed:
-    """Occurrences that began no run in time, from the first to the last one. `count` goes up to `MAX_MISSED`."""
+    """Occurrences that began no run in time, from the first to the last. `count` goes up to `MAX_MISSED`."""
 
     count: int
     first_at: datetime
@@ -35,8 +36,8 @@ class Missed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScheduledRun:
-    """The last message a schedule sent. `due_at` is None where a person had it run; `missed` is what it made up for.
-    `status` is that of its run now, None where that is gone."""
+    """The last message that a schedule sent. `due_at` is None if a person requested it; `missed` are the occurrences it
+    makes up for. `status` is the present status of its run, None if the run is gone."""
 
     at: datetime
     due_at: datetime | None
@@ -48,9 +49,9 @@ class ScheduledRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schedule:
-    """Either `at` or `cron` is there. Without `session_id` each message opens a session, of this model, preset and
-    options. `next_at` is None while it is paused, and once it is over. `missed` are occurrences that no message has
-    told of yet. `version` counts its changes."""
+    """A schedule has either `at` or `cron`. Without `session_id` each message opens a session, with this model, preset
+    and options. `next_at` is None while it is paused, and once it is over. `missed` are occurrences that no message has
+    reported yet. `version` counts its changes."""
 
     id: ScheduleId
     user_id: UserId

@@ -1,4 +1,4 @@
-"""What can go wrong with schedules."""
+"""Errors of schedules."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ class ScheduleNotFoundError(NotFoundError):
 
 
 class ScheduleQuotaError(LimitError):
-    """The user has as many schedules as one may have."""
+    """The user has reached the limit of schedules."""
 
     code = "schedule_quota"
 
     @classmethod
     def of(cls, at_most: int) -> ScheduleQuotaError:
-        """For a user who has `at_most`."""
+        """The error for a user who has `at_most`."""
         return cls(f"You have {at_most} schedules, which is the maximum. Delete some first.", retry_after_s=60)
 
 

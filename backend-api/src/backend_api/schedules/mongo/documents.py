@@ -11,8 +11,8 @@ from pymongo import ASCENDING, DESCENDING, IndexModel
 
 
 class ScheduleDocument(Document):
-    """A message that is sent by itself. `look_at` is there while it will be due: when it is looked at next, which is
-    `next_at`, or later where it could not be sent."""
+    """A scheduled message. `look_at` is set while there is a next occurrence: the time of the next look, which is
+    `next_at`, or later if it could not be sent."""
 
     id: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] -- ids are opaque strings
     user_id: str

@@ -15,19 +15,19 @@ _MISSED = tuple(field.name for field in fields(Missed))
 
 
 def document_of(schedule: Schedule) -> Document:
-    """All of it but the last run, which only those that store one change."""
+    """The stored fields but for the last run, which is written only when a message is sent."""
     fields = asdict(schedule)
     fields.pop("last_run")
     return {"_id": fields.pop("id"), "look_at": schedule.next_at, **fields}
 
 
 def missed_document(missed: Missed | None) -> Document | None:
-    """As it is stored, and can stand in an update."""
+    """The form in which it is stored, and used in updates."""
     return None if missed is None else asdict(missed)
 
 
 def with_status(schedule: Schedule, statuses: Mapping[str, str]) -> Schedule:
-    """With that of its last run, by the runs' ids."""
+    """The schedule with the status of its last run, taken from `statuses` by the run's id."""
     last = schedule.last_run
     return schedule if last is None else replace(schedule, last_run=replace(last, status=statuses.get(last.run_id)))
 
@@ -60,7 +60,7 @@ def _session(session_id: str | None) -> SessionId | None:
 
 
 def _missed_from(found: dict[str, Any] | None) -> Missed | None:
-    # A newer version may have stored more.
+    # A newer version may have stored more fields.
     return None if found is None else Missed(**{name: found[name] for name in _MISSED if name in found})
 
 

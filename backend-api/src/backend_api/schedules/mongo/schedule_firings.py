@@ -1,4 +1,4 @@
-"""Messages that schedules send: schedule, session, run and events change together or not at all."""
+"""Sending of scheduled messages: schedule, session, run and events change together or not at all."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from backend_api.schedules.ports import Fired, Firing
 
 
 class ScheduleFirings:
-    """The first write of each transaction is the schedule's: of all that send the same occurrence one does, and what
-    one that died had not committed is sent by another."""
+    """The first write of each transaction is the schedule's: of all processes that send the same occurrence one
+    succeeds, and if a process died before its commit, another sends the message."""
 
     def __init__(self, database: Database, *, unseen_most: int, sessions_most: int) -> None:
         # The driver, as in all of the schedules.
@@ -60,7 +60,7 @@ class ScheduleFirings:
     async def _move(
         self, transaction: AsyncClientSession, schedule: Schedule, firing: Firing, session_id: str, new_run: str
     ) -> Document:
-        """On to the next occurrence, where the schedule is as it was read."""
+        """Move to the next occurrence, if the schedule is unchanged since it was read."""
         is_due = firing.due_at is not None
         last_run = {
             "at": "$$NOW",
@@ -122,7 +122,7 @@ class ScheduleFirings:
     async def _store_firing(
         self, transaction: AsyncClientSession, schedule: Schedule, firing: Firing, session_id: SessionId, new_run: str
     ) -> Fired:
-        """The message, and a run for it where none is active."""
+        """Store the message, and a run for it if none is active."""
         message, origin = firing.message, message_origin()
         session = await self._database["sessions"].find_one_and_update(
             {"_id": session_id, "user_id": schedule.user_id},
@@ -150,7 +150,7 @@ class ScheduleFirings:
 
 
 def _session_update(message_id: str, origin: Document, new_run: str) -> Document:
-    """What a session becomes, as when a person says something."""
+    """The update of a session, the same as for a person's message."""
     return {
         "last_seq": {"$add": ["$last_seq", {"$cond": [IS_FREE, 3, 2]}]},
         "last_user_seq": {"$add": ["$last_seq", 2]},

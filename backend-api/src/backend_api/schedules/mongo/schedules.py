@@ -15,8 +15,8 @@ from backend_api.schedules.ports import LISTED_MOST, Fired, Firing, Upcoming
 
 
 class MongoSchedules:
-    """`Schedules`, by the database's clock. The messages of a session that no model has read, and the sessions of a
-    user, are bounded as they are for those that people send and open; 0 is any number."""
+    """`Schedules`, by the database's clock. Unread messages of a session, and sessions of a user, have the same bounds
+    as those that people send and open; 0 is no limit."""
 
     def __init__(self, database: Database, *, unseen_most: int = 0, sessions_most: int = 0) -> None:
         # The driver: schedule, session, run and events change in one transaction, computed by the server.
@@ -33,7 +33,7 @@ class MongoSchedules:
             await self._schedules.insert_one(document_of(schedule) | {"last_run": None})
 
     async def get(self, schedule_id: ScheduleId, user_id: UserId) -> Schedule:
-        """By id and owner at once."""
+        """Find it by id and owner at once."""
         async with store_errors():
             found = await self._schedules.find_one({"_id": schedule_id, "user_id": user_id})
             if found is None:
@@ -62,7 +62,7 @@ class MongoSchedules:
             raise ScheduleNotFoundError("There is no such schedule.")
 
     async def upcoming(self, *, limit: int) -> Upcoming | None:
-        """By the index of those that will be due, with the server's time."""
+        """Read by the index of scheduled looks, with the server's time."""
         pipeline: list[Document] = [
             {"$match": {"look_at": {"$type": "date"}}},
             {"$sort": {"look_at": ASCENDING}},
@@ -84,7 +84,7 @@ class MongoSchedules:
         return await self._firings.fire(schedule, firing)
 
     async def postpone(self, schedule: Schedule, *, for_s: float) -> None:
-        """One write, of one that nobody changed meanwhile."""
+        """Update in one write, if nobody changed it meanwhile."""
         wanted = {"_id": schedule.id, "version": schedule.version, "look_at": {"$type": "date"}}
         later = {"look_at": {"$add": ["$$NOW", round(for_s * 1000)]}}
         async with store_errors():

@@ -34,7 +34,7 @@ class TodoBody(AnswerBody):
 
 
 class PortResourceBody(OpenedPortBody):
-    """`GET .../ports` tells the same, and `POST .../ports/{id}/address` answers where a browser opens it."""
+    """The same as in `GET .../ports`; `POST .../ports/{id}/address` returns the address at which a browser opens it."""
 
     kind: Literal["port"] = "port"
 
@@ -43,21 +43,21 @@ class StateBody(AnswerBody):
     session: SessionBody
     messages: list[dict[str, Any]]
     has_more: bool
-    """Whether older messages stand before these, to be read as pages of events."""
+    """Whether there are older messages, to be read as pages of events."""
     run: dict[str, Any] | None
     plan: PlanStateBody | None
-    """What the agent is about to do and did, as `plan.updated` told last."""
+    """The agent's plan and its progress, as in the last `plan.updated`."""
     tasks: list[TaskBody]
-    """The session's, which its agents share, as `tasks.updated` told last."""
+    """The session's tasks, which its agents share, as in the last `tasks.updated`."""
     todos: list[TodoBody]
-    """The agent's own working list, as `todos.updated` told last."""
+    """The agent's own working list, as in the last `todos.updated`."""
     background: list[BackgroundCommandBody]
-    """The commands that run in the background of its sandbox; `GET .../background` has those that ended, too."""
+    """The commands that run in the background of its sandbox; `GET .../background` also has those that ended."""
     resources: list[KeptResourceBody | PortResourceBody]
-    """What agent and person keep with it, then what is open of its sandbox to the person's browser, as
-    `resources.updated` tells with each change; the one opened last comes last."""
+    """Resources that agent and person keep with the session, then ports of its sandbox that are open to the person's
+    browser, the latest last; `resources.updated` reports each change."""
     queue: QueueBody
-    """What waits for the end of the run at work; `queue.updated` tells that it is another one."""
+    """The messages that wait for the end of the active run; `queue.updated` reports changes."""
     usage: UsageBody
     sandbox: SandboxBody
     last_seq: int

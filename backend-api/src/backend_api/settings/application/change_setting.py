@@ -1,4 +1,4 @@
-"""Set or take back one setting of a user."""
+"""Setting or unsetting one setting of a user."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from backend_api.settings.ports import SecretBox, SettingsStore, UserCatalogues
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeSetting:
-    """It acts from the next run on, in every process, once this returns; a run at work goes on as it began.
+    """A change applies from the next run on, in every process, once this returns; an active run goes on as it began.
 
     Raises `InvalidError` for `body.value`, `SecretsOffError`, `LimitError`, `StoreUnavailableError`.
     """
@@ -34,14 +34,15 @@ class ChangeSetting:
     base_urls: BaseUrls
     tools: Sequence[ToolSpec]
     search_keys: Set[Setting]
-    """Those of search providers that are asked with them."""
+    """Keys of the search providers that this gateway uses."""
     deployment_model: str
-    """What sessions begin with where neither they nor their user chose a model."""
+    """The default model of sessions if neither they nor their user chose one."""
     limiter: RateLimiter
     limits: Limits
 
     async def __call__(self, user_id: UserId, setting: Setting, value: Any) -> OwnSettings:
-        """None takes it back. A secret that was given for the former value goes with it."""
+        """Set the setting, or unset it if `value` is None. A secret that belongs to the former value is removed with
+        it."""
         await self.limiter.hit(f"settings:{user_id}", limit=self.limits.settings_per_minute, window_s=60)
         kept = None if value is None else setting.check(value)
         if kept is not None:

@@ -1,4 +1,4 @@
-"""What of a user's settings acts in the user's runs."""
+"""The part of a user's settings that applies to the user's runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from backend_api.settings.ports import UserCatalogues
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EffectiveSettings:
-    """The models of a user, and the user's layer of options. `has_unreadable`: some key is set that can't be read."""
+    """The models of a user, and the user's layer of options. `has_unreadable`: a key is set that can't be decrypted."""
 
     catalogue: ModelCatalogue
     options: Options = NO_OPTIONS
@@ -24,7 +24,7 @@ class EffectiveSettings:
 
 @dataclass(frozen=True, slots=True)
 class OpenEffectiveSettings:
-    """One read; the models are there for the length of a block. Raises `StoreUnavailableError`."""
+    """Read the settings once; the models are available for the length of a block. Raises `StoreUnavailableError`."""
 
     open_settings: OpenSettings
     catalogues: UserCatalogues

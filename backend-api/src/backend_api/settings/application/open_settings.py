@@ -1,4 +1,4 @@
-"""A user's settings, with their secrets opened."""
+"""A user's settings, with their secrets decrypted."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from backend_api.settings.ports import SecretBox, SettingsStore
 
 
 def bound_to(user_id: UserId, name: str) -> str:
-    """What a secret's sealed text holds for alone."""
+    """The context that a secret is sealed to."""
     return f"{user_id}\n{name}"
 
 
 @dataclass(frozen=True, slots=True)
 class OpenSettings:
-    """One read. Raises `StoreUnavailableError`."""
+    """Read a user's settings once. Raises `StoreUnavailableError`."""
 
     store: SettingsStore
     box: SecretBox
@@ -26,7 +26,7 @@ class OpenSettings:
         return self.opened(user_id, await self.store.get(user_id))
 
     def opened(self, user_id: UserId, stored: StoredSettings | None) -> OwnSettings:
-        """Those that can't be read are told as such."""
+        """The settings with decrypted secrets; those that can't be decrypted are listed as `unreadable`."""
         if stored is None:
             return OwnSettings(user_id=user_id)
         secrets: dict[str, str] = {}

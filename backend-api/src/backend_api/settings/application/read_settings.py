@@ -1,4 +1,4 @@
-"""Every setting as it holds for a user."""
+"""Every setting with the value that applies to a user."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from backend_api.settings.domain.table import DEFAULT_MODEL, ROLE_MODELS, SEARCH
 from backend_api.settings.ports import SecretBox, UserCatalogues
 
 Problem = Literal["unreadable", "not_allowed", "not_available", "not_asked"]
-"""Why one that is set does not act: it is sealed under another SECRETS_KEY, its host is not on the list any more, or
-the model is not on offer, or nobody is asked with the key."""
+"""Reasons why a set value has no effect: it is sealed under another SECRETS_KEY, its host is not allowed any more, the
+model is not on offer, or no provider uses the key."""
 SHORTEST_SHOWN = 16
-"""Of a shorter key the last characters would tell too much."""
+"""The least length of a key whose last characters are shown; of a shorter one they would reveal too much."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownSetting:
-    """`default` is what holds where the user sets nothing. A secret has no value: `is_set` says whether there is one,
-    `ends_with` are the last four characters of the user's own. `may_set` is false where the deployment keeps no
-    secrets, or has no use for this one."""
+    """`default` applies if the user sets nothing. A secret has no value: `is_set` shows whether there is one,
+    `ends_with` are the last four characters of the user's own. `may_set` is false if the deployment stores no secrets,
+    or does not use this one."""
 
     category: str
     key: str
@@ -42,7 +42,7 @@ class ShownSetting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deployment:
-    """What the deployment has: values by their names; of what is `held` only that it is set is told."""
+    """The deployment's settings: values by their names; of those in `held` only their presence is shown."""
 
     values: Mapping[str, Any] = field(default_factory=dict[str, Any])
     held: frozenset[str] = frozenset()
@@ -60,22 +60,22 @@ class ReadSettings:
     search_keys: Set[Setting]
 
     async def __call__(self, user_id: UserId) -> list[ShownSetting]:
-        """In the order of the table."""
+        """The settings in the order of the table."""
         return await self.shown(await self.open_settings(user_id), SETTINGS)
 
     async def one(self, user_id: UserId, setting: Setting) -> ShownSetting:
-        """That one."""
+        """Read one setting."""
         return (await self.shown(await self.open_settings(user_id), [setting]))[0]
 
     async def shown(self, own: OwnSettings, settings: tuple[Setting, ...] | list[Setting]) -> list[ShownSetting]:
-        """Those of the table, of these settings of a user."""
+        """The shown form of these settings of a user."""
         async with self.catalogues.of(own) as catalogue:
             offered = {model.id: model for model in catalogue.models()}
         defaults = {**self.deployment.values, **self._default_models(own, offered)}
         return [self._show_setting(own, setting, defaults.get(setting.name), offered) for setting in settings]
 
     def _default_models(self, own: OwnSettings, offered: Mapping[str, ModelInfo]) -> Mapping[str, Any]:
-        """Of the deployment's models those that are asked for this user."""
+        """The deployment's default models, as far as they are used for this user."""
         default = self.deployment.values.get(DEFAULT_MODEL.name)
         roles = self.catalogues.deployment_roles(own)
         named = {setting.name: roles.get(setting.name) for setting in ROLE_MODELS.values()}

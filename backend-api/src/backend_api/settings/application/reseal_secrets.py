@@ -1,4 +1,4 @@
-"""Bring stored secrets under the key that seals now, after a rotation."""
+"""Re-encrypting stored secrets under the current key, after a rotation."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MESSAGES = ResealingMessages(
 
 @dataclass(frozen=True, slots=True)
 class ResealSecrets:
-    """As `reseal` says."""
+    """Runs `reseal` on all stored secrets."""
 
     store: SettingsStore
     box: SecretBox

@@ -1,4 +1,4 @@
-"""Bring what is sealed under the key that seals now, after a rotation."""
+"""Re-encrypting sealed records under the current key, after a rotation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class SealedRecord:
-    """A sealed text as it is stored. `put` stores another one in its place; False where it has changed meanwhile."""
+    """A sealed text as it is stored. `put` replaces it; False if it has changed meanwhile."""
 
     sealed: Sealed
     bound_to: str
@@ -25,7 +25,7 @@ class SealedRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResealingMessages:
-    """What the log is told: that the store was away, that some were sealed anew, and that some can't be opened."""
+    """Log messages: the store was away, some records were sealed anew, some can't be opened."""
 
     store_away: str
     resealed: str
@@ -33,7 +33,8 @@ class ResealingMessages:
 
 
 async def reseal(records: AsyncIterator[SealedRecord], box: SecretBox, messages: ResealingMessages) -> None:
-    """Once, at a start. What can't be opened is left as it is, and told by name of the setting that is wrong."""
+    """Seal the records anew, once at a start. Those that can't be opened stay as they are, and a log message names the
+    setting to correct."""
     resealed = unreadable = 0
     try:
         async for record in records:

@@ -1,4 +1,4 @@
-"""Try a key of a user with one small call to its provider, and list the models that it opens."""
+"""Testing a user's key with one small call to its provider, and listing the models that it gives access to."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ _OUTCOMES: tuple[tuple[type[ModelError], Outcome], ...] = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """What is left out is as the user has it saved; an empty `base_url` is none. A saved key is tried at the address it
-    was saved for alone."""
+    """The values to test. A field that is left out is taken from the user's settings; an empty `base_url` means none. A
+    saved key is only tested at the address that it was saved for."""
 
     provider: ProviderName
     key: str | None = None
@@ -53,7 +53,7 @@ class Trial:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialResult:
-    """`detail` says what is wrong, without the key; empty where nothing is."""
+    """`detail` describes the error, without the key; empty if there is none."""
 
     outcome: Outcome
     model: str
@@ -62,7 +62,7 @@ class TrialResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelListing:
-    """The provider's models for a key; `detail` says what is wrong, without the key, where `outcome` is not ok."""
+    """The provider's models for a key; `detail` describes the error, without the key, if `outcome` is not ok."""
 
     outcome: Outcome
     models: Sequence[str] = ()
@@ -72,7 +72,7 @@ class ModelListing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TryKey:
-    """Answers within `answer_s` seconds; nothing is kept. The deployment's keys are not tried.
+    """Answers within `answer_s` seconds; nothing is stored. The deployment's keys are not tested.
 
     Raises `InvalidError` for a field of the body, `LimitError`, `StoreUnavailableError`.
     """
@@ -96,7 +96,7 @@ class TryKey:
             return await self._ask(catalogue.choose(model))
 
     async def list_models(self, user_id: UserId, trial: Trial) -> ModelListing:
-        """The models that the key opens, as the provider lists them; whatever models the user has saved."""
+        """List the models that the key gives access to, whatever models the user has saved."""
         wanted = self._trial_settings(await self.open_settings(user_id), trial)
         await self.limiter.hit(f"key-tests:{user_id}", limit=self.limits.key_tests_per_minute, window_s=60)
         try:
@@ -110,7 +110,7 @@ class TryKey:
     def _trial_settings(self, own: OwnSettings, trial: Trial) -> OwnSettings:
         tried = PROVIDER_SETTINGS[trial.provider]
         for other in PROVIDER_SETTINGS.values():
-            # Which may have the same model on offer.
+            # The deployment may have the same model on offer.
             own = own if other == tried else _without_provider(own, other)
         if trial.key is not None:
             own = own.with_value(tried.key, _checked(tried.key, trial.key, "key"))

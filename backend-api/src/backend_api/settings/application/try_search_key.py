@@ -1,4 +1,4 @@
-"""Try a user's key of a search provider with one small search."""
+"""Testing a user's key of a search provider with one small search."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ NOT_ASKED = "This server does not ask this provider with keys of its users (SEAR
 
 
 async def no_trials(provider: KeyedSearch, key: str) -> SearchTrialResult:
-    """Of a gateway that searches nothing: no key may be set there either."""
+    """The trials of a gateway without web search: no key may be set there either."""
     raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrySearchKey:
-    """Nothing is kept, and the deployment's keys are not tried. `search_keys` are those that users may have here.
+    """Nothing is stored, and the deployment's keys are not tested. `search_keys` are those that users may set here.
 
     Raises `InvalidError` for a field of the body, `LimitError`, `StoreUnavailableError`.
     """
@@ -36,7 +36,7 @@ class TrySearchKey:
     async def __call__(
         self, user_id: UserId, provider: KeyedSearch, key: str | None, trials: SearchKeyTrials
     ) -> SearchTrialResult:
-        """By `trials`. Without a `key` the one that the user has saved."""
+        """Test `key`, or the user's saved key, by `trials`."""
         setting = SEARCH_KEYS[provider]
         if setting not in self.search_keys:
             raise InvalidError(NOT_ASKED, field="body.provider")

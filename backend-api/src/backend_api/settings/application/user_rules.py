@@ -1,4 +1,4 @@
-"""What sessions of a user may choose."""
+"""The rules for what sessions of a user may choose."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from backend_api.settings.application.effective_settings import OpenEffectiveSet
 
 @dataclass(frozen=True, slots=True)
 class UserRules:
-    """The deployment's, over the models of the user and with the user's layer of options."""
+    """The deployment's rules, with the models of the user and the user's layer of options."""
 
     effective_settings: OpenEffectiveSettings
     deployment: OptionRules

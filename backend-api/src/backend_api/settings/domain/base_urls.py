@@ -1,4 +1,4 @@
-"""Where a user's own key may be sent: an address that users choose is one that our server connects to."""
+"""Addresses to which a user's own key may be sent, as our server connects to them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ _WANTED = "This setting is an address such as https://openrouter.ai/api/v1."
 
 @dataclass(frozen=True, slots=True)
 class BaseUrls:
-    """`hosts` that users may name, by https and on its own port; with `is_any` every address, by http too."""
+    """`hosts` are those that users may name, by https and on the default port; with `is_any` every address is allowed,
+    by http too."""
 
     hosts: tuple[str, ...] = KNOWN_HOSTS
     is_any: bool = False

@@ -1,4 +1,4 @@
-"""What a user has set: as it is stored, and as it is used."""
+"""Settings of a user: as they are stored, and as they are used."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from backend_api.settings.domain.table import Setting
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sealed:
-    """A secret under the key of this id."""
+    """A secret encrypted with the key of this id."""
 
     key_id: str
     text: str
@@ -22,7 +22,7 @@ class Sealed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredSettings:
-    """By the settings' names. `version` grows with each change."""
+    """Stored settings by their names. `version` grows with each change."""
 
     user_id: UserId
     version: int
@@ -41,11 +41,11 @@ class OwnSettings:
     unreadable: frozenset[str] = frozenset()
 
     def value(self, setting: Setting) -> Any:
-        """None where it is not set."""
+        """The value, or None if it is not set."""
         return self.values.get(setting.name)
 
     def secret(self, setting: Setting) -> str:
-        """Empty where it is not set, or can't be read."""
+        """The secret; empty if it is not set, or can't be decrypted."""
         return self.secrets.get(setting.name, "")
 
     def has(self, setting: Setting) -> bool:
@@ -53,7 +53,7 @@ class OwnSettings:
         return setting.name in self.values or setting.name in self.secrets or setting.name in self.unreadable
 
     def with_value(self, setting: Setting, value: Any) -> OwnSettings:
-        """As they would be with this one set; None takes it back."""
+        """The settings with this one set, or unset if `value` is None."""
         values = {name: one for name, one in self.values.items() if name != setting.name}
         secrets = {name: one for name, one in self.secrets.items() if name != setting.name}
         if value is not None:
@@ -68,7 +68,7 @@ class OwnSettings:
 
     @property
     def options(self) -> Options:
-        """The user's layer of options. The default model is none of them: it is the catalogue's."""
+        """The user's layer of options. The default model is not part of it: it belongs to the catalogue."""
         return Options(
             max_turns=self.value(table.MAX_TURNS),
             enable_thinking=self.value(table.ENABLE_THINKING),

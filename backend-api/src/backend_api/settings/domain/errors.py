@@ -1,4 +1,4 @@
-"""What can go wrong with settings of users."""
+"""Errors of users' settings."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ class SettingNotFoundError(NotFoundError):
 
 
 class SecretsOffError(ForbiddenError):
-    """The deployment keeps no secrets of users."""
+    """The deployment stores no secrets of users."""
 
     code = "secrets_off"
 
 
 class SecretUnreadableError(ConflictError):
-    """A secret that was sealed under another key, for somebody else, or changed since. It is no error of a request:
-    whoever opens secrets says which can't be read."""
+    """A secret that was sealed under another key or for another user, or was altered since. It is no error of a
+    request: the caller that opens secrets reports which can't be read."""
 
     code = "secret_unreadable"

@@ -1,4 +1,4 @@
-"""Every setting of a user, in one table. One stands here only if somebody acts on it."""
+"""Every setting of a user, in one table. A setting is listed only if some code uses it."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from backend_api.settings.domain.values import Check
 
 Category = Literal["models", "agent", "approvals", "search", "research", "appearance", "notifications"]
 Kind = Literal["plain", "secret", "address", "model", "tools"]
-"""What else is looked at before it is kept: a secret is sealed, an address must be allowed, a model on offer, and rules
-must name tools there are."""
+"""Further checks and steps before a value is stored: a secret is sealed, an address must be allowed, a model on offer,
+and rules must name existing tools."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """`check` answers the value to keep, or raises `InvalidError`. `invalidates` names the secret that was given for
-    this one's value, and goes in the same write as the value changes or is taken back."""
+    """`check` returns the value to store, or raises `InvalidError`. `invalidates` names the secret that belongs to this
+    setting's value, and is removed in the same write when the value changes or is unset."""
 
     category: Category
     key: str
@@ -58,8 +58,8 @@ ANTHROPIC_MODELS = Setting(category="models", key="anthropic_models", check=valu
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderSettings:
-    """What a user sets of one provider: a key, the models on offer by it, and the address that is asked with it, None
-    where that is always the deployment's."""
+    """The settings of one provider: a key, the models on offer by it, and the address that is used with it, None if the
+    address is always the deployment's."""
 
     key: Setting
     models: Setting
@@ -87,7 +87,7 @@ SEARCH_KEYS: Mapping[KeyedSearch, Setting] = {
     "brave": BRAVE_API_KEY,
     "serper": SERPER_API_KEY,
 }
-"""Providers of web search that people have keys of their own for; of several the first is asked."""
+"""Providers of web search for which users may have own keys; of several the first is used."""
 OPENALEX_API_KEY = Setting(category="research", key="openalex_api_key", check=values.secret, kind="secret")
 SEMANTIC_SCHOLAR_API_KEY = Setting(
     category="research", key="semantic_scholar_api_key", check=values.secret, kind="secret"
@@ -97,7 +97,7 @@ THEME = Setting(category="appearance", key="theme", check=values.one_of("system"
 LANGUAGE = Setting(category="appearance", key="language", check=values.one_of("en", "zh"))
 FACE = Setting(category="appearance", key="face", check=values.one_of("user", "developer"))
 ENTER = Setting(category="appearance", key="enter", check=values.one_of("interrupts", "waits", "queues"))
-"""What Enter does with a message while the agent works."""
+"""The effect of Enter on a message while the agent works."""
 NOTIFY_WAITING = Setting(category="notifications", key="waiting", check=values.flag)
 NOTIFY_FINISHED = Setting(category="notifications", key="finished", check=values.flag)
 NOTIFY_SOUND = Setting(category="notifications", key="sound", check=values.flag)

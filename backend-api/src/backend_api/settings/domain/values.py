@@ -1,4 +1,4 @@
-"""What a setting may be: each check answers the value to keep, or raises `InvalidError` for `body.value`."""
+"""Checks of setting values: each returns the value to store, or raises `InvalidError` for `body.value`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Check = Callable[[Any], Any]
 
 
 def refused(reason: str, fault: str | None = None) -> InvalidError:
-    """The error of a value that can't be kept; `fault` is a stable code of what is wrong with it."""
+    """The error of a value that can't be stored; `fault` is a stable code of the reason."""
     return InvalidError(reason, field=FIELD, fault=fault)
 
 
@@ -56,7 +56,7 @@ def name(value: Any) -> str:
 
 
 def names(most: int = MAX_NAMES) -> Check:
-    """At least one name, each once."""
+    """A list of at least one name; duplicates are dropped."""
 
     def check(value: Any) -> list[str]:
         if not isinstance(value, list) or not 1 <= len(cast("list[object]", value)) <= most:
@@ -67,7 +67,7 @@ def names(most: int = MAX_NAMES) -> Check:
 
 
 def mail_address(value: Any) -> str:
-    """Of a person."""
+    """A person's mail address."""
     address = _line(value, MAX_NAME_CHARACTERS)
     if not _MAIL.fullmatch(address):
         raise refused("This is an e-mail address, such as librarian@example.org.")
@@ -75,7 +75,7 @@ def mail_address(value: Any) -> str:
 
 
 def secret(value: Any) -> str:
-    """A key as it is pasted: what surrounds it by accident is taken off, and what can't stand in a header refused."""
+    """A key as it is pasted: surrounding clutter is removed, and characters that a header can't contain are refused."""
     key = _line(value, MAX_SECRET_CHARACTERS)
     if any(not "!" <= character <= "~" for character in key):
         reason = "A key has no spaces and no characters but letters, digits and signs of ASCII."

@@ -9,13 +9,13 @@ from pydantic import Field
 
 
 class UserSettingsDocument(Document):
-    """What a user has set. `is_told`: all sessions know that there is something; `model` is what they begin with as of
-    `model_version`."""
+    """The settings of a user. `is_told`: all sessions are marked as having settings; `model` is their default model as
+    of `model_version`."""
 
     id: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] -- the user
     version: int
     values: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
-    """Name and value."""
+    """Pairs of name and value."""
     secrets: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
     """Name, id of the key it is sealed under, and sealed text."""
     is_told: bool = False

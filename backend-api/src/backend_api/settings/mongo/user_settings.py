@@ -1,4 +1,4 @@
-"""Settings of users in MongoDB: a document a user."""
+"""Settings of users in MongoDB: one document per user."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from backend_api.settings.mongo.documents import UserSettingsDocument
 class MongoSettingsStore:
     """`SettingsStore` on the collection user_settings.
 
-    A message costs no look for settings where there are none: sessions carry `settings_version`, 0 for a user who never
-    set any. So a user's first setting is kept in this order: an empty document, then the mark in all sessions, then the
-    setting. A session that is made meanwhile is stored before its maker looks for the document (`mark_new_session`),
-    so one of the two marks it.
+    A message costs no read of settings if there are none: sessions carry `settings_version`, 0 for a user who never set
+    any. So a user's first setting is stored in this order: an empty document, then the mark in all sessions, then the
+    setting. A session that is created meanwhile is stored before its creator looks for the document
+    (`mark_new_session`), so one of the two marks it.
     """
 
     async def get(self, user_id: UserId) -> StoredSettings | None:
@@ -64,7 +64,7 @@ class MongoSettingsStore:
 
 
 async def notify_of_settings(user_id: UserId) -> None:
-    """All sessions of the user know that there is something to look for. See `MongoSettingsStore`."""
+    """Mark all sessions of the user as having settings to read. See `MongoSettingsStore`."""
     if await UserSettingsDocument.find_one({"_id": user_id, "is_told": True}) is None:
         with suppress(DuplicateKeyError):
             await UserSettingsDocument(id=user_id, version=FIRST_SETTINGS).insert()

@@ -1,4 +1,4 @@
-"""A conversation as a file to keep."""
+"""Exporting a conversation to a file."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _END, _LOCATOR = b"PK\x05\x06", b"PK\x06\x07"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Export:
-    """A file as it is made."""
+    """A file that is being written."""
 
     name: str
     media_type: str
@@ -43,8 +43,8 @@ class Export:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportSession:
-    """Secrets are masked as in what is shared. Raises `SessionNotFoundError`, and for a zip what the workspace raises
-    and `SharedFilesTooLargeError`, before its first byte."""
+    """Secrets are masked as in shared conversations. Raises `SessionNotFoundError`, and for a zip what the workspace
+    raises and `SharedFilesTooLargeError`, before its first byte."""
 
     sessions: SessionRepository
     log: EventLog
@@ -58,7 +58,7 @@ class ExportSession:
         include: frozenset[str],
         workspace: WorkspaceArchive,
     ) -> Export:
-        """The whole conversation as it is now, with what goes along."""
+        """Export the whole conversation as it is now, with the parts to include."""
         session = await self.sessions.get(session_id, user_id)
         hiding = await self.owner_mask(user_id)
         name = _file_name(session)
@@ -143,8 +143,8 @@ async def _fill(file: BinaryIO, pieces: AsyncIterator[bytes]) -> None:
 
 
 def _with_texts(file: BinaryIO, texts: dict[str, bytes]) -> BinaryIO:
-    """The archive of the workspace with these beside its files. One that a sandbox made otherwise than is usual goes
-    along as it came: reading its directory could take any amount of memory."""
+    """The archive of the workspace with these texts beside its files. An unusual archive, which only a sandbox makes,
+    is passed on unchanged: reading its directory could take any amount of memory."""
     size = file.seek(0, os.SEEK_END)
     if size and not _is_plain(file, size):
         whole: BinaryIO = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY_BYTES)  # type: ignore[assignment]  # noqa: SIM115 -- whoever reads it closes it

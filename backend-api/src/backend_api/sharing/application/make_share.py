@@ -1,4 +1,4 @@
-"""Make a link to a conversation."""
+"""Making a link to a conversation."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from backend_api.sharing.domain.errors import SharedFilesTooLargeError, SharingD
 from backend_api.sharing.ports import Shares, WorkspaceArchive
 
 MOST_SHARES = 200
-"""Of a user."""
+"""The most links of a user."""
 MOST_ARCHIVE_BYTES = 20 * 1024 * 1024
 MOST_ARCHIVES_BYTES = 200 * 1024 * 1024
-"""Of all links of a user together."""
+"""The most bytes of all archives of a user's links together."""
 MOST_FILES = 2_000
 MIN_PASSPHRASE = 6
 MAX_PASSPHRASE = 200
@@ -33,7 +33,7 @@ MAX_PASSPHRASE = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WantedShare:
-    """A link as its maker wants it."""
+    """The link that its maker requests."""
 
     mode: Mode
     include: frozenset[Part] = frozenset()
@@ -44,7 +44,7 @@ class WantedShare:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MakeShare:
     """Raises `SessionNotFoundError`, `SharingDisabledError`, `InvalidError`, `TooManySharesError`,
-    `SharedFilesTooLargeError`, `LimitError`, and what the workspace raises where files go along."""
+    `SharedFilesTooLargeError`, `LimitError`, and what the workspace raises if files are included."""
 
     shares: Shares
     sessions: SessionRepository
@@ -58,7 +58,7 @@ class MakeShare:
     async def __call__(
         self, session_id: SessionId, user_id: UserId, wanted: WantedShare, workspace: WorkspaceArchive
     ) -> tuple[Share, str]:
-        """The link and its token, which nobody knows afterwards."""
+        """Make the link; returns it with its token, which is not stored."""
         session = await self.sessions.get(session_id, user_id)
         if not self.is_enabled:
             raise SharingDisabledError
@@ -128,7 +128,7 @@ async def _archive(pieces: AsyncIterator[bytes]) -> bytes:
 
 
 def _listed(archive: bytes) -> tuple[SharedFile, ...]:
-    """Its files by name. An archive is what a sandbox made: one that can't be read lists nothing."""
+    """The archive's files by name. An archive comes from a sandbox: an unreadable one has no names."""
     try:
         with zipfile.ZipFile(io.BytesIO(archive)) as opened:
             found = [one for one in opened.infolist() if not one.is_dir()]

@@ -1,4 +1,4 @@
-"""Open a link: with its token, and its passphrase where it has one."""
+"""Opening a link with its token, and its passphrase if it has one."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from backend_api.sharing.ports import Shares
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """What whoever opens a link shows of their right: its token, and the pass they got for the passphrase."""
+    """The credentials sent with a link: its token, and the pass that was issued for the passphrase."""
 
     token: str
     access: str = ""
@@ -33,7 +33,8 @@ class Shown:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenShare:
-    """The same answer for a link that is unknown, revoked, or of a deleted conversation, and for a wrong token."""
+    """The error is the same for a link that is unknown, revoked, or of a deleted conversation, and for a wrong
+    token."""
 
     shares: Shares
     sessions: SessionRepository
@@ -45,7 +46,7 @@ class OpenShare:
     paused: DelayedAttempts = field(default_factory=DelayedAttempts)
 
     async def __call__(self, share_id: ShareId, shown: Shown) -> tuple[Share, Session]:
-        """Raises `ShareNotFoundError`, `ShareExpiredError`, `PassphraseRequiredError`."""
+        """Open the link. Raises `ShareNotFoundError`, `ShareExpiredError`, `PassphraseRequiredError`."""
         share = await self._by_token(share_id, shown.token)
         if share.has_passphrase and not share.is_passed_by(shown.access, self.clock()):
             raise PassphraseRequiredError
@@ -55,8 +56,8 @@ class OpenShare:
             raise ShareNotFoundError from error
 
     async def unlock(self, share_id: ShareId, token: str, passphrase: str, address: str) -> tuple[str, float]:
-        """What is shown from then on, and until when. Raises `PassphraseWrongError`, and `LimitError` for an address;
-        whoever has the right one is only slowed by what others try."""
+        """Check the passphrase and issue a pass with its expiry. Raises `PassphraseWrongError`, and `LimitError` per
+        address; attempts from other addresses only slow down a person with the right one."""
         share = await self._by_token(share_id, token)
         if share.has_passphrase:
             tries, limit = f"share:{share_id}", self.limits.login_per_minute

@@ -1,4 +1,4 @@
-"""What is hidden in all that leaves the account."""
+"""Masking of secrets in everything that leaves the account."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from backend_api.settings.application.open_settings import OpenSettings
 
 @dataclass(frozen=True, slots=True)
 class Hiding:
-    """Secrets of the deployment, those of one user, and whatever looks like one."""
+    """Masks secrets of the deployment, those of one user, and whatever looks like a secret."""
 
     of_deployment: Mask
     of_owner: Mask
@@ -21,13 +21,13 @@ class Hiding:
         return self.of_owner.known(self.of_deployment.text(text))
 
     def value(self, value: Any) -> Any:
-        """Of all texts in a JSON value."""
+        """Mask all texts in a JSON value."""
         return self.of_owner.value(self.of_deployment.value(value))
 
 
 @dataclass(frozen=True, slots=True)
 class OwnerMask:
-    """The mask for what a user shares. Raises `StoreUnavailableError`."""
+    """Returns the mask for what a user shares. Raises `StoreUnavailableError`."""
 
     mask: Mask
     open_settings: OpenSettings

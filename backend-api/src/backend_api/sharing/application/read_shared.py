@@ -1,4 +1,4 @@
-"""What whoever opened a link reads: events as they are shown, a page at a time or as they come."""
+"""Reading an opened link: its visible events, page by page or live."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from backend_api.sharing.ports import Shares
 PAGE_BYTES = 1_000_000
 READERS_OF_A_SHARE = 50
 READERS_IN_ALL = 500
-"""Of live streams in this process."""
+"""The most live streams in this process."""
 CHECK_S = 0.3
-"""A revoked link is read from no longer than this."""
+"""A revoked link can be read for no longer than this, in seconds."""
 MAX_BODY_BYTES = 1_000_000
-"""Of a text that stands beside an event; the rest is cut."""
+"""The longest text beside an event; the rest is cut."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharedPage:
-    """Events that are shown, the number of the last one that was looked at, and whether there are more."""
+    """Visible events, the number of the last event that was examined, and whether there are more."""
 
     items: list[Fields]
     last_seq: int
@@ -48,8 +48,8 @@ class Readers:
 
     @contextmanager
     def place(self, share: Share, clock: Callable[[], float]) -> Generator[ConnectionAuth]:
-        """For the length of the block; it is told to end when the link expires. Raises `TooManyReadersError` on
-        entering."""
+        """Occupy a place for the length of the block; the stream is ended when the link expires. Raises
+        `TooManyReadersError` on entering."""
         share_id = share.id
         mine = self._of.get(share_id, 0)
         if mine >= READERS_OF_A_SHARE or sum(self._of.values()) >= READERS_IN_ALL:
@@ -72,7 +72,7 @@ class Readers:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadShared:
-    """Whoever calls has opened the link (`OpenShare`)."""
+    """Reads for a caller who has opened the link (`OpenShare`)."""
 
     shares: Shares
     log: EventLog
@@ -83,11 +83,11 @@ class ReadShared:
 
     @staticmethod
     def last_seq(share: Share, session: Session) -> int:
-        """The last number that is shown."""
+        """The number of the last visible event."""
         return share.through_seq if share.mode == "snapshot" else session.last_seq
 
     async def title(self, share: Share, session: Session) -> str:
-        """As of the snapshot, or as it is now."""
+        """The title as of the snapshot, or the current one."""
         if share.mode == "snapshot":
             return share.title
         return (await self.owner_mask(share.user_id)).text(session.title)
@@ -108,7 +108,7 @@ class ReadShared:
         return SharedPage(items=items, last_seq=seen, has_more=seen < last)
 
     async def body(self, share: Share, session: Session, seq: int) -> Body:
-        """The long output of an event that is shown. Raises `EventBodyNotFoundError`."""
+        """The long output of a visible event. Raises `EventBodyNotFoundError`."""
         last = self.last_seq(share, session)
         is_within = 0 < seq <= last and (await self.log.path(session.id, up_to=last)).has(seq)
         events = await self.log.read(session.id, after=seq - 1, limit=1) if is_within else []
@@ -123,8 +123,8 @@ class ReadShared:
 
     async def stream(self, share: Share, session: Session, after: int) -> AsyncGenerator[Fields | None]:
         """Events of a live link from a number on, as they are stored, and None while nothing happens. Text that is
-        being written comes once it is whole, as a secret in it is only known then. Ends when the link is revoked or
-        expires, or the conversation is deleted; that of a snapshot ends with its last event."""
+        being written comes once it is complete, as a secret in it is only recognised then. Ends when the link is
+        revoked or expires, or the conversation is deleted; the stream of a snapshot ends with its last event."""
         hiding = await self.owner_mask(share.user_id)
         path = await self.log.path(session.id, up_to=self.last_seq(share, session))
         loop = asyncio.get_running_loop()

@@ -14,15 +14,15 @@ from backend_api.kit.ids import SessionId, UserId
 ShareId = NewType("ShareId", str)
 Mode = Literal["snapshot", "live"]
 Part = Literal["files", "tools", "thinking"]
-"""What goes along beside what was written: files of the workspace, inputs and outputs of tools, thinking."""
+"""Optional parts of a shared conversation: files of the workspace, inputs and outputs of tools, thinking."""
 PARTS: tuple[Part, ...] = get_args(Part)
 UNLOCKED_S = 12 * 3600
-"""So long a passphrase that was given once opens the link."""
+"""Seconds for which a passphrase, once given, opens the link."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharedFile:
-    """A file of the archive that goes along."""
+    """A file of the shared archive."""
 
     path: str
     size: int
@@ -30,8 +30,8 @@ class SharedFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share:
-    """A snapshot shows nothing after the event `through_seq`, and the `title` of then; a live one shows what is there.
-    `files` are copies as they were when the link was made. Of token and passphrase only hashes are kept."""
+    """A snapshot shows no event after `through_seq`, and has the `title` of its time; a live link shows the present
+    conversation. `files` are copies as of the link's creation. Of token and passphrase only hashes are stored."""
 
     id: ShareId
     session_id: SessionId
@@ -56,17 +56,17 @@ class Share:
         return self.expires_at is not None and self.expires_at.timestamp() <= now
 
     def is_opened_by(self, token: str) -> bool:
-        """Whether this is its token, by a comparison whose time tells nothing."""
+        """Whether this is its token, compared in constant time."""
         return hmac.compare_digest(hash_of(token), self.token_hash)
 
     def pass_until(self, now: float) -> tuple[str, float]:
-        """What whoever knew the passphrase shows from then on, and until when. It holds no longer than the passphrase
-        and needs no key of the server's: it is signed with the hash of the passphrase."""
+        """A pass for a reader who gave the passphrase, and its expiry. It becomes invalid with the passphrase and needs
+        no key of the server's: it is signed with the hash of the passphrase."""
         until = int(now) + UNLOCKED_S
         return f"{until}.{self._signature(until)}", float(until)
 
     def is_passed_by(self, shown: str, now: float) -> bool:
-        """Whether it was unlocked with the passphrase, and not too long ago."""
+        """Whether the pass was issued for the passphrase, and has not expired."""
         until, _, signature = shown.partition(".")
         if not (until.isascii() and until.isdecimal() and len(until) < 20) or int(until) <= now:
             return False
@@ -78,10 +78,10 @@ class Share:
 
 
 def new_token() -> str:
-    """Of 256 random bits."""
+    """A random token of 256 bits."""
     return secrets.token_urlsafe(32)
 
 
 def hash_of(token: str) -> str:
-    """What is stored of it: of so many random bits a plain digest tells nothing."""
+    """The stored hash of a token: of so many random bits a plain digest reveals nothing."""
     return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()

@@ -1,4 +1,4 @@
-"""What can go wrong with a conversation that is shared."""
+"""Errors of shared conversations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from backend_api.kit.errors import (
 
 
 class SharingDisabledError(ForbiddenError):
-    """This deployment lets nobody share."""
+    """This deployment does not allow sharing."""
 
     code = "sharing_disabled"
 
@@ -23,7 +23,7 @@ class SharingDisabledError(ForbiddenError):
 
 
 class ShareNotFoundError(NotFoundError):
-    """There is no such link: it was never there, was revoked, or its conversation was deleted."""
+    """There is no such link: it never existed, was revoked, or its conversation was deleted."""
 
     code = "share_not_found"
 
@@ -32,7 +32,7 @@ class ShareNotFoundError(NotFoundError):
 
 
 class ShareExpiredError(GoneError):
-    """The link was to hold until a time that is over."""
+    """The link has expired."""
 
     code = "share_expired"
 
@@ -50,7 +50,7 @@ class PassphraseRequiredError(UnauthenticatedError):
 
 
 class PassphraseWrongError(ForbiddenError):
-    """It is another one."""
+    """The passphrase is wrong."""
 
     code = "passphrase_wrong"
 
@@ -59,7 +59,7 @@ class PassphraseWrongError(ForbiddenError):
 
 
 class TooManySharesError(ConflictError):
-    """A user has as many links as one may have."""
+    """The user has reached the limit of links."""
 
     code = "share_quota"
 
@@ -68,12 +68,12 @@ class TooManySharesError(ConflictError):
 
 
 class SharedFilesTooLargeError(TooLargeError):
-    """The files of the workspace are more than a link may hold."""
+    """The files of the workspace are too large for a link."""
 
     code = "shared_files_too_large"
 
 
 class TooManyReadersError(LimitError):
-    """As many follow the conversation as may."""
+    """The conversation has reached the limit of readers."""
 
     code = "too_many_readers"

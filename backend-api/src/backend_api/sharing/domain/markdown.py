@@ -10,7 +10,7 @@ _FENCES = re.compile(r"`{3,}")
 
 
 def markdown_of(fields: dict[str, Any]) -> str:
-    """What stands there of an event as it is shown; empty where nothing does."""
+    """The Markdown of a visible event; empty if it has none."""
     match fields["type"]:
         case "message.user":
             files = "".join(f"\n- {path}" for path in fields["attachments"])
@@ -43,7 +43,7 @@ def _quoted(text: str) -> str:
 
 
 def _fenced(text: str, language: str = "") -> str:
-    """In a fence that is longer than any in the text."""
+    """The text in a fence that is longer than any fence in it."""
     longest = max((len(found) for found in _FENCES.findall(text)), default=2)
     fence = "`" * (longest + 1)
     return f"{fence}{language}\n{text}\n{fence}"

@@ -1,5 +1,5 @@
-"""What of a stored event a reader of a link gets. Each field that goes along is named here: what a later version adds
-to an event stays with its owner until somebody names it."""
+"""The fields of stored events that readers of a link get. Each field is listed here: one that a later version adds to
+an event is not shared until it is listed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Fields = dict[str, Any]
 
 
 def shown_fields(event: Event, include: Collection[str]) -> Fields | None:
-    """The event as one JSON object, None where nothing of it is shown. What sub-agents say is not."""
+    """The event as one JSON object; None if no part of it is visible. Texts of sub-agents are not shown."""
     payload = event.payload
     if event.seq is None or agent_of(payload) is not None:
         return None
@@ -43,7 +43,7 @@ def shown_fields(event: Event, include: Collection[str]) -> Fields | None:
 
 
 def shown_body(event: Event, include: Collection[str]) -> BodyReference | None:
-    """The long output that stands beside an event, where that is shown."""
+    """The long output beside an event, if that is visible."""
     payload = event.payload
     if isinstance(payload, ToolFinished) and shown_fields(event, include) is not None:
         return payload.body
@@ -51,7 +51,7 @@ def shown_body(event: Event, include: Collection[str]) -> BodyReference | None:
 
 
 def _said(event: Event, with_files: bool) -> Fields | None:
-    """What person and agent wrote to each other, and how a run ended."""
+    """Messages between person and agent, and ends of runs."""
     payload = event.payload
     if isinstance(payload, MessageUser):
         return {
@@ -78,7 +78,7 @@ def _said(event: Event, with_files: bool) -> Fields | None:
 
 
 def _worked(event: Event) -> Fields | None:
-    """What a tool was given and what it answered."""
+    """Inputs and outputs of tools."""
     payload = event.payload
     if isinstance(payload, ToolCalled):
         return {

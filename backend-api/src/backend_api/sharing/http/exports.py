@@ -1,4 +1,4 @@
-"""A conversation as a file, for its owner."""
+"""Export of a conversation to a file, for its owner."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ async def export_session(
     tools: bool = False,
     thinking: bool = False,
 ) -> Response:
-    """Download a conversation as Markdown, as JSON, or as a zip archive of both and the files of its workspace; with
-    inputs and outputs of tools, and with thinking, where these are asked for. Secrets that are known are masked."""
+    """Download a conversation as Markdown, as JSON, or as a zip archive of both and the files of its workspace; on
+    request with inputs and outputs of tools, and with thinking. Known secrets are masked."""
     chosen = (("files", format == "zip"), ("tools", tools), ("thinking", thinking))
     include = frozenset(name for name, is_chosen in chosen if is_chosen)
     export = await export_session(SessionId(session_id), caller.user.id, format, include, workspace)
@@ -45,7 +45,7 @@ async def export_session(
 
 
 class _Closing(StreamingResponse):
-    """Closes what it streams, also when the client goes in the middle."""
+    """Closes what it streams, even if the client disconnects in the middle."""
 
     def __init__(self, content: AsyncGenerator[bytes], headers: dict[str, str]) -> None:
         super().__init__(content, headers=headers)

@@ -1,4 +1,5 @@
-"""What a link opens, without an account. Its token is a header, and stands in no address: so it is in no log."""
+"""Routes for readers of a link, without an account. The token is sent as a header, not in the URL, so it is in no
+log."""
 
 from __future__ import annotations
 
@@ -65,7 +66,7 @@ async def _open(
 async def _place(
     opened: Annotated[_Opened, Depends(_open)], answer_slots: Annotated[AnswerSlots, port("answer_slots")]
 ) -> AsyncGenerator[None]:
-    """Readers of one link have few long answers at once, and take no place of its owner's."""
+    """Limit the long answers of one link's readers at once, apart from those of its owner."""
     async with answer_slots.claim_slot(UserId(f"share:{opened.share.id}")):
         yield
 
@@ -81,8 +82,8 @@ class SharedFileBody(AnswerBody):
 
 
 class SharedBody(AnswerBody):
-    """`is_running`: the agent is at work in a conversation that is shared live. `last_seq` is the last number that is
-    shown."""
+    """`is_running`: the agent is at work in a conversation that is shared live. `last_seq` is the number of the last
+    visible event."""
 
     title: str
     mode: Mode
@@ -99,7 +100,7 @@ class UnlockBody(RequestBody):
 
 
 class UnlockedBody(AnswerBody):
-    """What is sent as `X-Share-Access` until `expires_at`."""
+    """The pass to send as `X-Share-Access` until `expires_at`."""
 
     access: str
     expires_at: Time
@@ -107,7 +108,7 @@ class UnlockedBody(AnswerBody):
 
 @router.get("/{share_id}", responses=_ERRORS)
 async def read_share(opened: _OpenedShare, read: _Read, response: Response) -> SharedBody:
-    """What is shared by a link."""
+    """Return what a link shares: title, included parts and files."""
     response.headers.update(_PRIVATE)
     share, session = opened.share, opened.session
     return SharedBody(
@@ -131,7 +132,7 @@ async def unlock_share(
     open_share: Annotated[OpenShare, port("open_share")],
     token: ShareToken = "",
 ) -> UnlockedBody:
-    """Give the passphrase of a link."""
+    """Unlock a link with its passphrase."""
     response.headers.update(_PRIVATE)
     access, until = await open_share.unlock(ShareId(share_id), token, body.passphrase, address_of(request))
     return UnlockedBody(access=access, expires_at=datetime.fromtimestamp(until, UTC))
@@ -149,7 +150,8 @@ async def shared_events(
     after: Annotated[int, Query(ge=0, le=_MAX_SEQ)] = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 500,
 ) -> Response:
-    """A page of what is shown: `items`, the number `last_seq` up to which they were looked at, and `has_more`."""
+    """Return a page of visible events: `items`, the number `last_seq` up to which events were examined, and
+    `has_more`."""
     page = await read.page(opened.share, opened.session, after=after, limit=limit)
     body = dump({"items": page.items, "last_seq": page.last_seq, "has_more": page.has_more})
     return Response(body, media_type="application/json", headers=_PRIVATE)
@@ -167,7 +169,7 @@ async def shared_stream(
     stream_slots: Annotated[StreamSlots, port("stream_slots")],
     after: Annotated[int, Query(ge=0, le=_MAX_SEQ)] = 0,
 ) -> Response:
-    """What is said after a number of a conversation that is shared live, as it comes. It ends when the link does."""
+    """Stream new events of a conversation that is shared live, after a number. The stream ends when the link does."""
     share, session = opened.share, opened.session
     if share.mode != "live":
         return Response(status_code=204, headers=_PRIVATE)
@@ -181,14 +183,14 @@ async def shared_stream(
     "/{share_id}/events/{seq}/body", dependencies=[_ONE_PLACE], response_class=Response, responses=_ERRORS | _BYTES
 )
 async def shared_body(opened: _OpenedShare, read: _Read, seq: int) -> Response:
-    """The long output of a tool, where tools go along."""
+    """Return the long output of a tool, if tools are shared."""
     body = await read.body(opened.share, opened.session, seq if 0 < seq < _MAX_SEQ else 0)
     return Response(body.content, headers=content_headers(f"body-{seq}", body.content[:HEAD_BYTES]) | _PRIVATE)
 
 
 @router.get("/{share_id}/files", response_class=Response, responses=_ERRORS | _BYTES)
 async def shared_files(opened: _OpenedShare, shares: Annotated[Shares, port("shares")]) -> Response:
-    """The files that go along, as a zip archive."""
+    """Download the shared files as a zip archive."""
     share = opened.share
     if not share.archive_size:
         raise ShareNotFoundError

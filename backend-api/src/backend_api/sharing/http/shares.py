@@ -1,4 +1,4 @@
-"""Links to own conversations: made, listed and revoked by their owner."""
+"""Links to own conversations: created, listed and revoked by their owner."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ class MakeShareBody(RequestBody):
     @field_validator("expires_at", mode="before")
     @classmethod
     def _read_time(cls, value: object) -> object:
-        """As JSON has no times of its own."""
+        """Parse a time, as JSON has no times of its own."""
         return datetime.fromisoformat(value) if isinstance(value, str) else value
 
 
 class ShareBody(AnswerBody):
-    """`title` is that of the conversation as it was then; `file_count` and `file_bytes` are of the copies that go
-    along."""
+    """`title` is the conversation's title at the creation of the link; `file_count` and `file_bytes` are of the shared
+    copies."""
 
     id: str
     session_id: str
@@ -64,14 +64,14 @@ class ShareBody(AnswerBody):
 
 
 class MadeShareBody(ShareBody):
-    """`url` is told this once: only a digest of its token is stored. It begins with a slash where the server does not
-    know its own address."""
+    """`url` is returned only this once: only a digest of its token is stored. It begins with a slash if the server does
+    not know its own address."""
 
     url: str
 
 
 class ShareListBody(AnswerBody):
-    """The newest first."""
+    """Links, newest first."""
 
     items: list[ShareBody]
 
@@ -110,7 +110,7 @@ async def make_share(
     share, token = await make_share(SessionId(session_id), caller.user.id, wanted, workspace)
     response.headers["Cache-Control"] = "no-store"
     origin = options.public_url or own_origin(request.scope, options)
-    # What follows the hash is sent to no server: it stands in no log and in no Referer.
+    # The part after the hash is sent to no server: it is in no log and in no Referer.
     return MadeShareBody.model_validate(
         _fields(share, make_share.clock()) | {"url": f"{origin}/share/{share.id}#{token}"}
     )
@@ -143,6 +143,6 @@ async def list_shares(
 
 @router.delete("/shares/{share_id}", status_code=204, responses={404: {}})
 async def revoke_share(share_id: str, caller: CurrentCaller, shares: Annotated[Shares, port("shares")]) -> Response:
-    """Revoke a link: nobody reads by it any more, and streams that are open end within a second."""
+    """Revoke a link: nobody can read by it any more, and open streams end within a second."""
     await shares.revoke(ShareId(share_id), caller.user.id)
     return Response(status_code=204)

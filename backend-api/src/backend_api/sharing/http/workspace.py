@@ -1,4 +1,4 @@
-"""The workspace of a session as an archive, by what the gateway has for it."""
+"""The workspace of a session as an archive, read through the gateway's ports."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class DownloadedWorkspace:
                 yield chunk
 
 
-# A coroutine, as the framework calls a class in a thread.
+# A coroutine, because the framework calls a class in a thread.
 async def _archive(
     own_sandbox: Annotated[OwnSandbox, port("own_sandbox")], workspace: Annotated[Workspace, port("workspace")]
 ) -> WorkspaceArchive:

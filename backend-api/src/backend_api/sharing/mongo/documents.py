@@ -36,7 +36,7 @@ class ShareDocument(Document):
 
 
 class SharePartDocument(Document):
-    """A part of the archive that goes along with a link."""
+    """A part of the archive of a link's files."""
 
     share_id: str
     session_id: str

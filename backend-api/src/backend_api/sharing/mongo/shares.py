@@ -1,4 +1,4 @@
-"""Links in MongoDB. They go with their session (`conversations/mongo/deletions.py`)."""
+"""Links in MongoDB. They are deleted with their session (`conversations/mongo/deletions.py`)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class MongoShares:
     """`Shares` on the collections shares and share_parts."""
 
     async def add(self, share: Share, archive: bytes = b"") -> None:
-        """The link comes last: one that is there has all of its archive."""
+        """Store the link last: one that exists has all of its archive."""
         async with store_errors():
             for part, start in enumerate(range(0, len(archive), PART_BYTES)):
                 content = archive[start : start + PART_BYTES]
@@ -41,7 +41,7 @@ class MongoShares:
         return [_share(one) for one in found]
 
     async def revoke(self, share_id: ShareId, user_id: UserId) -> None:
-        """The link goes first: from then on nobody reads the rest."""
+        """Delete the link first: from then on nobody reads the rest."""
         async with store_errors():
             gone = await ShareDocument.find_one({"_id": share_id, "user_id": user_id}).delete()
             if gone is None or not gone.deleted_count:
@@ -55,7 +55,7 @@ class MongoShares:
     async def archive(self, share_id: ShareId) -> AsyncIterator[bytes]:
         part = 0
         while True:
-            # One at a time, as whoever reads may be slow.
+            # One at a time, as the reader may be slow.
             async with store_errors():
                 found = await SharePartDocument.find_one({"share_id": share_id, "part": part})
             if found is None:

@@ -1,4 +1,4 @@
-"""Keep a skill for a user."""
+"""Adding a skill of a user."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from backend_api.skills.ports import SkillArchives, SkillStore
 
 @dataclass(frozen=True, slots=True)
 class AddSkill:
-    """In the place of the user's skill of the same name, if there is one. Raises `SkillRefusedError`,
-    `SkillLimitError` and `StoreUnavailableError`; nothing is kept then."""
+    """Adds a skill, replacing the user's skill of the same name. Raises `SkillRefusedError`, `SkillLimitError` and
+    `StoreUnavailableError`; nothing is stored then."""
 
     store: SkillStore
     archives: SkillArchives
@@ -30,8 +30,8 @@ class AddSkill:
         name: str | None = None,
         only_same_source: bool = False,
     ) -> SkillEntry:
-        """Of a zip archive or a single `SKILL.md`; with a `name` only where it is that one; `only_same_source` keeps
-        one from another source in its place: raises `SkillTakenError`."""
+        """Add the skill in a zip archive or a single `SKILL.md`. If `name` is given, the skill must have it.
+        `only_same_source` does not replace a skill from another source: raises `SkillTakenError`."""
         skill = await asyncio.to_thread(self.archives.read, file_name, content)
         if name is not None and skill.name != name:
             raise SkillRefusedError(f"The skill found there is named {skill.name}, not {name[:100]}.")

@@ -1,4 +1,4 @@
-"""Delete a skill of a user."""
+"""Deleting a skill of a user."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from backend_api.skills.ports import SkillLibrary, SkillStore
 
 @dataclass(frozen=True, slots=True)
 class DeleteSkill:
-    """One of the user's own; where the server has one of this name, that counts again. Raises `SkillNotFoundError`,
-    `SkillNotOwnError` and `StoreUnavailableError`."""
+    """Deletes one of the user's own; if the server has one of this name, that applies again. Raises
+    `SkillNotFoundError`, `SkillNotOwnError` and `StoreUnavailableError`."""
 
     store: SkillStore
     library: SkillLibrary

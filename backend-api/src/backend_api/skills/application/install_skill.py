@@ -1,4 +1,4 @@
-"""Keep a skill for a user from an address."""
+"""Installing a skill of a user from an address."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from backend_api.skills.ports import SkillDownloads
 
 @dataclass(frozen=True, slots=True)
 class InstallSkill:
-    """Recorded with the address. What is there is refused whole or kept whole, as an upload is.
+    """Stores the skill with its address. A download is refused or stored as a whole, as an upload is.
 
-    Raises what `SkillDownloads` and `AddSkill` raise; nothing is kept then.
+    Raises what `SkillDownloads` and `AddSkill` raise; nothing is stored then.
     """
 
     add: AddSkill
@@ -26,7 +26,7 @@ class InstallSkill:
     async def __call__(
         self, user_id: UserId, url: str, *, name: str | None = None, only_same_source: bool = False
     ) -> SkillEntry:
-        """In the place of the user's skill of the same name; with a `name` only where it is that one."""
+        """Install a skill, replacing the user's skill of the same name. If `name` is given, the skill must have it."""
         source = url.strip()
         found = await self.downloads.get(user_id, source)
         return await self.add(
@@ -34,10 +34,10 @@ class InstallSkill:
         )
 
     async def add_from_agent(self, user_id: UserId, url: str, *, name: str) -> SkillEntry:
-        """As an agent may, to whom anybody can have named the address: in the place of one from this very address, and
-        of no other one, be it the user's or the server's. Raises `SkillTakenError`."""
+        """Install for an agent, which may have the address from anybody: only a skill from this very address is
+        replaced, and no other one, be it the user's or the server's. Raises `SkillTakenError`."""
         for entry in await self.own.entries(user_id):
             if entry.name == name and entry.source != url.strip():
-                # Said before anything is fetched; what comes meanwhile, the store refuses.
+                # Checked before anything is fetched; the store refuses what is added meanwhile.
                 raise SkillTakenError(name)
         return await self(user_id, url, name=name, only_same_source=True)

@@ -13,19 +13,19 @@ from backend_api.skills.ports import SkillLibrary, SkillStore
 
 @dataclass(frozen=True, slots=True)
 class OwnSkills:
-    """All raise `StoreUnavailableError`. Whatever is named, nobody is given another user's."""
+    """Skills available to one user, never another user's. All methods raise `StoreUnavailableError`."""
 
     store: SkillStore
     library: SkillLibrary
 
     async def entries(self, user_id: UserId) -> Sequence[SkillEntry]:
-        """By their names; of one name the user's own."""
+        """The skills by their names; of the same name, the user's own."""
         found = {entry.name: entry for entry in self.library.entries()}
         found |= {entry.name: self.placed(entry) for entry in await self.store.entries(user_id)}
         return [found[name] for name in sorted(found)]
 
     def placed(self, own: SkillEntry) -> SkillEntry:
-        """One of a user's own, with whose place it takes."""
+        """One of a user's own, with the origin of the skill that it replaces."""
         below = next((entry.origin for entry in self.library.entries() if entry.name == own.name), None)
         return replace(own, replaces=below)
 

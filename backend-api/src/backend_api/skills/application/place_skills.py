@@ -1,4 +1,4 @@
-"""The folders of skills in a session's sandbox: there before the first call that comes after a skill was read."""
+"""Folders of skills in a session's sandbox: uploaded before the first call after a skill was read."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from service_kit.amounts import duration_text
 logger = logging.getLogger(__name__)
 
 WITHIN_S = 20.0
-"""For each."""
+"""Time limit for each skill, in seconds."""
 MAX_REMEMBERED = 5_000
 MISSING = "[The folder {root}/{name} of a skill that was read is missing: {reason}]"
 
 
 @dataclass(slots=True)
 class _Attempts:
-    """What was put into one generation of a session's sandbox, or could not be."""
+    """The skills that were uploaded, or failed, in one generation of a session's sandbox."""
 
     generation: int
     names: set[str] = field(default_factory=set[str])
 
 
 class PlaceSkills:
-    """Which skills a session has read, the log says; what of them stands in a sandbox is remembered here alone, so a
-    worker that takes a run over, and whoever finds a rebuilt sandbox, puts them there anew. One that fails is told, not
-    tried again until it is read again, and stops no other."""
+    """The log shows which skills a session has read; which of them are in a sandbox is remembered only here, so a
+    worker that takes a run over, and any that finds a rebuilt sandbox, uploads them again. A failed one is reported, is
+    not tried again until it is read again, and does not stop the others."""
 
     def __init__(
         self, own: OwnSkills, archives: SkillArchives, folders: SkillFolders, *, within_s: float = WITHIN_S
@@ -48,7 +48,7 @@ class PlaceSkills:
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def __call__(self, sandbox: Sandbox, user_id: str, names: Sequence[str]) -> list[str]:
-        """What to say to the agent of those that could not be put there."""
+        """Upload the skills; returns messages for the agent about those that failed."""
         if not names:
             return []
         lock = self._locks.setdefault(sandbox.session_id, asyncio.Lock())
@@ -63,7 +63,7 @@ class PlaceSkills:
             return faults
 
     def forget(self, session_id: str, name: str) -> None:
-        """It was read again: it may have another content than before."""
+        """Upload it again next time: it was read again, and may have changed."""
         if (tried := self._attempts.get(session_id)) is not None:
             tried.names.discard(name)
 

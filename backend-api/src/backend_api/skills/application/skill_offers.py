@@ -1,4 +1,4 @@
-"""The skills that agents of a user are told of."""
+"""The skills listed to a user's agents."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class SkillOffer:
 
 @dataclass(frozen=True, slots=True)
 class SkillOffers:
-    """Those of everybody, `shared`, and over them the user's own."""
+    """The skills of everybody, `shared`, and the user's own, which replace those of the same name."""
 
     own: OwnSkills
     shared: Sequence[SkillOffer] = field(init=False)
@@ -30,7 +30,7 @@ class SkillOffers:
         object.__setattr__(self, "shared", _to_offers(self.own.library.entries()))
 
     async def __call__(self, user_id: UserId) -> Sequence[SkillOffer]:
-        """By their names. Raises `StoreUnavailableError`."""
+        """The offers by their names. Raises `StoreUnavailableError`."""
         return _to_offers(await self.own.entries(user_id))
 
 

@@ -1,4 +1,4 @@
-"""A skill: instructions for a kind of work, with the programs and texts they speak of, as a folder with `SKILL.md`."""
+"""A skill: instructions for a kind of work, with the programs and texts they refer to, as a folder with `SKILL.md`."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ MAX_DESCRIPTION_CHARACTERS = 1_024
 MAX_INSTRUCTIONS_CHARACTERS = 50_000
 MAX_FILES = 100
 MAX_BYTES = 8 * 1024 * 1024
-"""Of all files together."""
+"""The most bytes of all files together."""
 MAX_ARCHIVE_BYTES = 8 * 1024 * 1024
 MAX_PER_USER = 50
 MAX_URL_CHARACTERS = 4_096
-"""Of the address that one is installed from."""
+"""The longest address that a skill is installed from."""
 MAIN = "SKILL.md"
 ROOT = "/skills"
-"""Where the folders of skills stand in a sandbox."""
+"""The folder of skills in a sandbox."""
 
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*", re.ASCII)
 _PART = re.compile(r"[^\x00-\x1f\x7f/\\:]{1,120}")
 _MAX_DEPTH = 6
 _MAX_PART_BYTES = 255
-"""As many as file systems take in a name."""
+"""The longest name that file systems allow, in bytes."""
 
 Origin = Literal["bundled", "deployment", "user"]
-"""Whose it is: the product's, the server's (`SKILLS_DIR`), or the user's own. Of one name the last one counts."""
+"""The owner: the product, the server (`SKILLS_DIR`), or the user. Of the same name the last one applies."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkillEntry:
-    """What is told of a skill without reading it. `digest` says whether two are the same."""
+    """The description of a skill without its contents. Two skills with the same `digest` are the same."""
 
     name: str
     description: str
@@ -50,17 +50,17 @@ class SkillEntry:
     """The address it was installed from."""
     created_at: datetime | None = None
     replaces: Origin | None = None
-    """Whose skill of the same name it takes the place of, until it is deleted."""
+    """The origin of the skill of the same name that it replaces, until it is deleted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Skill:
-    """All of one. `contents` are its files by their paths, `SKILL.md` among them. Raises `SkillRefusedError`."""
+    """A whole skill. `contents` are its files by their paths, `SKILL.md` among them. Raises `SkillRefusedError`."""
 
     name: str
     description: str
     instructions: str
-    """What `SKILL.md` says below its front matter."""
+    """The text of `SKILL.md` below its front matter."""
     contents: Mapping[str, bytes] = field(repr=False)
 
     def __post_init__(self) -> None:
@@ -83,7 +83,7 @@ class Skill:
 
     @property
     def paths(self) -> Sequence[str]:
-        """Those of its files, in order."""
+        """The paths of its files, in order."""
         return sorted(self.contents)
 
     @property
@@ -93,7 +93,7 @@ class Skill:
 
 
 def check_name(name: str) -> None:
-    """Raises `SkillRefusedError`."""
+    """Check a skill's name. Raises `SkillRefusedError`."""
     if len(name) > MAX_NAME_CHARACTERS or not _NAME.fullmatch(name):
         raise SkillRefusedError(
             f"A skill's name has small letters, digits and single hyphens, at most {MAX_NAME_CHARACTERS}, such as "
@@ -102,8 +102,8 @@ def check_name(name: str) -> None:
 
 
 def check_paths(paths: Sequence[str]) -> None:
-    """That these are files of one folder, each of which can stand beside the others on any machine. Raises
-    `SkillRefusedError`, of which the detail names the path."""
+    """Check that these are files of one folder, which can exist side by side on any machine. Raises `SkillRefusedError`
+    with the path in its detail."""
     if len(paths) > MAX_FILES:
         raise SkillRefusedError(f"A skill may have at most {MAX_FILES} files; this has {len(paths)}.")
     seen: set[str] = set()

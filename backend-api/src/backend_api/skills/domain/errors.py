@@ -1,4 +1,4 @@
-"""What can go wrong with skills."""
+"""Errors of skills."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class SkillNotFoundError(NotFoundError):
 
 
 class SkillUnreadableError(ConflictError):
-    """What is stored of a skill is none by what skills may be now."""
+    """The stored skill does not satisfy the present rules."""
 
     code = "skill_unreadable"
 
@@ -24,7 +24,7 @@ class SkillUnreadableError(ConflictError):
 
 
 class SkillRefusedError(InvalidError):
-    """What was given is no skill; the detail says why."""
+    """The input is not a skill; the detail gives the reason."""
 
     code = "skill_refused"
 
@@ -33,13 +33,13 @@ class SkillRefusedError(InvalidError):
 
 
 class SkillLimitError(ConflictError):
-    """The user has as many skills as one may have."""
+    """The user has reached the limit of skills."""
 
     code = "skill_limit"
 
 
 class SkillTakenError(ConflictError):
-    """There is another skill of this name, which only the person may put another one in the place of."""
+    """There is another skill of this name, which only the person may replace."""
 
     code = "skill_taken"
 
@@ -51,6 +51,6 @@ class SkillTakenError(ConflictError):
 
 
 class SkillNotOwnError(ForbiddenError):
-    """It is one of the server's, which nobody can delete."""
+    """The skill is one of the server's, which nobody can delete."""
 
     code = "skill_not_own"

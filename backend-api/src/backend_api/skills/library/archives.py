@@ -1,4 +1,4 @@
-"""Skills as zip archives, which anybody may have written: taken whole, or refused whole with the reason."""
+"""Skills as zip archives from untrusted sources: accepted as a whole, or refused as a whole with the reason."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _IN_UTF8 = 0x800
 _ENCRYPTED = 0x1
 _MOST_ENTRIES = MAX_FILES * 4
 _LEFT_OUT = ("__MACOSX/", ".DS_Store", "Thumbs.db")
-"""What systems add by themselves, and nobody means to pass on."""
+"""Files that systems add by themselves, and nobody means to pass on."""
 _WHEN = (1980, 1, 1, 0, 0, 0)
 
 
@@ -52,7 +52,7 @@ def skill_of(contents: dict[str, bytes]) -> Skill:
 
 
 def read_zip(content: bytes) -> Skill:
-    """Of an archive with `SKILL.md` at its top, or in the one folder that holds everything. Raises
+    """The skill of an archive with `SKILL.md` at its top, or in the one folder that holds everything. Raises
     `SkillRefusedError`."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as packed:
@@ -64,7 +64,7 @@ def read_zip(content: bytes) -> Skill:
 
 
 def pack(skill: Skill) -> bytes:
-    """The same bytes for the same files."""
+    """The skill as a zip archive; equal files give equal bytes."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for path in skill.paths:
@@ -76,7 +76,7 @@ def pack(skill: Skill) -> bytes:
 
 
 def _checked(entries: Sequence[zipfile.ZipInfo]) -> list[zipfile.ZipInfo]:
-    """Its files. What they say of their sizes is not believed, but may be reason enough."""
+    """The archive's files. Their declared sizes are not trusted, but may be enough to refuse it."""
     if len(entries) > _MOST_ENTRIES:
         raise SkillRefusedError(f"A skill may have at most {MAX_FILES} files; this archive has {len(entries)} entries.")
     kept: list[zipfile.ZipInfo] = []
@@ -102,8 +102,8 @@ def _checked(entries: Sequence[zipfile.ZipInfo]) -> list[zipfile.ZipInfo]:
 
 
 def _path_of(entry: zipfile.ZipInfo) -> str:
-    """The path of an entry. Only of one in UTF-8 an archive says the encoding (APPNOTE 6.3, 4.4.4): another one is
-    ASCII, UTF-8 as a Mac writes it, or what Chinese Windows has."""
+    """The path of an entry. An archive declares the encoding only for UTF-8 (APPNOTE 6.3, 4.4.4): other names are
+    ASCII, UTF-8 as a Mac writes it, or the encoding of Chinese Windows."""
     path = entry.orig_filename
     if path.isascii() or entry.flag_bits & _IN_UTF8:
         return path

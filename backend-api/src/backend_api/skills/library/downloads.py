@@ -1,4 +1,4 @@
-"""Skills at addresses that a person or a model names."""
+"""Skills downloaded from addresses that a person or a model names."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NOTHING = "Nothing was found at this address: the server there answered {status}
 
 
 class Fetcher(Protocol):
-    """Fetches public addresses alone."""
+    """Fetches from public addresses only."""
 
     async def get(self, url: str, limits: FetchLimits, *, accept: str) -> Fetched:
         """Raises `AddressRefusedError`, `FetchTooLargeError`, `FetchFailedError`."""
@@ -43,6 +43,6 @@ class FetchedSkills:
 
 
 def _file_name(url: str, fetched: Fetched) -> str:
-    """By which a single `SKILL.md` is told from other texts; a zip archive says itself what it is."""
+    """The file name, which tells a single `SKILL.md` from other texts; a zip archive is recognised by its content."""
     asked, led_to = (urlsplit(address).path.rpartition("/")[2] for address in (url, fetched.url))
     return asked if asked.lower().endswith(".md") else MAIN if fetched.media_type == "text/markdown" else led_to

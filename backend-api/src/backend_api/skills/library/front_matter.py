@@ -1,4 +1,4 @@
-"""`SKILL.md`: YAML between two lines of `---`, and below it what the agent is told (https://agentskills.io)."""
+"""`SKILL.md`: YAML between two lines of `---`, and below it the instructions (https://agentskills.io)."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ MAX_HEAD_BYTES = 16 * 1024
 MAX_BYTES = 256 * 1024
 _HEAD = re.compile(r"\A---[ \t]*\n(.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)
 _NO_YAML = (yaml.YAMLError, ValueError, LookupError, AttributeError, ArithmeticError, TypeError, RecursionError)
-"""What the library raises over values that are not what their tags say, beside its own."""
+"""Errors that the library raises for values that do not fit their tags, beside its own."""
 _FORM = f"{MAIN} begins with a line of ---, then name and description in YAML, and another line of ---"
 
 
 def parse_main(content: bytes) -> tuple[str, str, str]:
-    """Name, description and instructions. Other fields are left alone. Raises `SkillRefusedError`."""
+    """Name, description and instructions. Other fields are ignored. Raises `SkillRefusedError`."""
     if len(content) > MAX_BYTES:
         raise SkillRefusedError(f"{MAIN} is larger than {MAX_BYTES // 1024} KB.")
     try:
@@ -38,8 +38,8 @@ def _fields(text: str) -> dict[str, Any]:
     if len(text.encode()) > MAX_HEAD_BYTES:
         raise SkillRefusedError(f"The front matter of {MAIN} is larger than {MAX_HEAD_BYTES // 1024} KB.")
     try:
-        # The safe loader makes plain values alone. What names another part, which can stand for any amount of text, is
-        # not needed by anybody.
+        # The safe loader creates plain values only. Aliases, which can stand for any amount of text, are not needed by
+        # anybody.
         events = cast("Iterator[object]", yaml.parse(text, Loader=yaml.SafeLoader))  # pyright: ignore[reportUnknownMemberType]  # untyped
         if any(isinstance(event, yaml.AliasEvent) for event in events):
             raise SkillRefusedError(f"The front matter of {MAIN} uses an alias (*), which is not taken.")

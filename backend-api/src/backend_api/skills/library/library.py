@@ -1,5 +1,5 @@
 """Skills as folders: those of the product, in `product` beside this file, and those of a deployment (`SKILLS_DIR`),
-which count more than the product's of the same name. They are read once, at the start."""
+which override the product's of the same name. They are read once, at the start."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LEFT_OUT = {"__pycache__", ".git", ".DS_Store"}
 
 
 class SkillFolderError(ValueError):
-    """A folder of a skill that can't be used; the message names it and the reason."""
+    """A folder of a skill that can't be used; the message contains the folder and the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class FolderLibrary:
 
 
 def read_library(folder: Path | None = None) -> FolderLibrary:
-    """Raises `SkillFolderError`."""
+    """Read all skills. Raises `SkillFolderError`."""
     found = {**_read_all(PRODUCT, "bundled"), **(_read_all(folder, "deployment") if folder is not None else {})}
     if sum(entry.size for entry, _ in found.values()) > MAX_BYTES_IN_ALL:
         raise SkillFolderError(f"{folder} has more than {size_text(MAX_BYTES_IN_ALL)} of skills")
@@ -70,7 +70,7 @@ def _read(place: Path, origin: Origin) -> tuple[SkillEntry, Skill]:
 
 
 def _files(place: Path) -> Iterator[Path]:
-    """Before anything is read: a folder that was meant to be another one may hold anything."""
+    """The files of a folder, checked before any is read: a folder that was set by mistake may hold anything."""
     count = size = 0
     for where, folders, names in os.walk(place):
         folders[:] = sorted(name for name in folders if name not in _LEFT_OUT)

@@ -1,4 +1,4 @@
-"""What is told of a skill."""
+"""Entries that describe skills."""
 
 from __future__ import annotations
 

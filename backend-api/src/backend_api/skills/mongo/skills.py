@@ -1,4 +1,4 @@
-"""Skills of users in MongoDB: a document each, with its files as one archive beside what is told of it."""
+"""Skills of users in MongoDB: one document per skill, with its files as one archive beside its description."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from backend_api.skills.library.records import LIMIT, entry_of
 
 class MongoSkillStore:
     """`SkillStore` on the collection skills. With at most 8 MB of files a skill stays far below the 16 MB of a
-    document. Whoever has one has settings: a run of somebody who has none looks for neither."""
+    document. A user with skills is marked as having settings: a run of a user without settings reads neither."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._settings = database.get_collection("user_settings")
-        # The driver: what is told of a skill is read without its files.
+        # The driver: descriptions of skills are read without their files.
         self._skills = database.get_collection("skills", write_concern=DURABLE)
 
     async def entries(self, user_id: UserId) -> Sequence[SkillEntry]:
@@ -68,7 +68,7 @@ class MongoSkillStore:
         }
 
         async def work(session: AsyncClientSession) -> None:
-            # Written by each: of two at once the second one sees what the first one did.
+            # Written by every change: of two at once the second sees the first one's result.
             await self._settings.update_one({"_id": user_id}, {"$inc": {"skill_changes": 1}}, session=session)
             wanted = {"_id": document["_id"]}
             known = await self._skills.find_one(wanted, {"source": 1}, session=session)

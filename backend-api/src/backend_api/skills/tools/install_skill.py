@@ -34,7 +34,7 @@ class InstallSkillArguments(Arguments):
 
 
 def install_skill(install: InstallSkill | None) -> Tool:
-    """None tells of a tool that nobody calls."""
+    """The tool. Without `install` it only describes itself and can't be called."""
 
     async def run_call(call: ToolCall, arguments: InstallSkillArguments) -> Done:
         assert install is not None
@@ -59,7 +59,7 @@ def install_skill(install: InstallSkill | None) -> Tool:
         arguments=InstallSkillArguments,
         phrase="Installing the skill {name}",
         run_call=run_call,
-        # What it changes stays beyond the session, whoever named the address.
+        # Its effect outlasts the session, whoever named the address.
         effect="writes",
         deadline_ms=DEADLINE_MS,
     )

@@ -1,4 +1,4 @@
-"""`list_skills` and `read_skill`: instructions for kinds of work, read when there is such work."""
+"""`list_skills` and `read_skill`: instructions for kinds of work, read when such work comes up."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NONE = "There are no skills."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkillReading:
-    """What the tools need of skills. `forget` is told of one that is read again in a session."""
+    """The callbacks that the tools need. `forget` is called with a skill that is read again in a session."""
 
     entries: Callable[[str], Awaitable[Sequence[SkillEntry]]]
     get: Callable[[str, str], Awaitable[Skill]]
@@ -41,7 +41,7 @@ async def _no_skill(user_id: str, name: str) -> Skill:
 
 
 NO_READING = SkillReading(entries=_no_entries, get=_no_skill, forget=lambda _session, _name: None)
-"""Of tools that nobody calls."""
+"""The callbacks of tools that are only described, never called."""
 
 
 class ListSkillsArguments(Arguments):
@@ -53,7 +53,7 @@ class ReadSkillArguments(Arguments):
 
 
 def skill_tools(reading: SkillReading) -> list[Tool]:
-    """The same for every agent: what they answer is that of the session's user."""
+    """The tools, the same for every agent; they work with the skills of the session's user."""
 
     async def tell(call: ToolCall, arguments: ListSkillsArguments) -> Done:
         del arguments
@@ -89,7 +89,7 @@ def skill_tools(reading: SkillReading) -> list[Tool]:
             arguments=ReadSkillArguments,
             phrase="Reading the skill {skill}",
             run_call=read,
-            # What it has read is kept of it in the log, by its calls.
+            # The log keeps which skills it has read, by its calls.
             effect="notes",
         ),
     ]

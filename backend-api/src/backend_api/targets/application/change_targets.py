@@ -1,4 +1,4 @@
-"""Make, change, try out and delete targets."""
+"""Creating, changing, testing and deleting targets."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _USER = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_.@+-]{0,63}\$?")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Key:
-    """The private key of a new host: one that the user pasted, or None for one that is made."""
+    """The private key of a new host: one that the user pasted, or None to generate one."""
 
     private: str | None = None
     passphrase: str | None = None
@@ -47,7 +47,7 @@ class Key:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetRules:
-    """What the deployment lets users have."""
+    """The remote hosts that the deployment allows."""
 
     ssh: SshAccess
     can_use_agent: bool = False
@@ -79,7 +79,7 @@ def _is_address(host: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeTargets:
-    """Those of each user."""
+    """Changes of users' targets."""
 
     targets: Targets
     keys: SshKeys
@@ -92,11 +92,11 @@ class ChangeTargets:
     clock: Callable[[], float]
 
     async def of(self, user_id: UserId) -> Sequence[Target | SandboxTarget]:
-        """All of a user's."""
+        """All targets of a user."""
         return await self.targets.of(user_id)
 
     async def add_host(self, user_id: UserId, name: str, host: SshHost, key: Key) -> Target:
-        """Raises `InvalidError`, `RemoteHostsOffError`, `SecretsOffError`, `TargetQuotaError`."""
+        """Add a host. Raises `InvalidError`, `RemoteHostsOffError`, `SecretsOffError`, `TargetQuotaError`."""
         self.rules.check(host)
         now = self._now()
         target_id = TargetId(f"{HOST_PREFIX}{secrets.token_hex(12)}")
@@ -107,7 +107,8 @@ class ChangeTargets:
         return target
 
     async def add_sandbox(self, user_id: UserId, name: str, made_of: SandboxConfiguration) -> SandboxTarget:
-        """Raises `InvalidError` for what is not allowed, `TargetQuotaError`, `SandboxUnavailableError`."""
+        """Add a sandbox. Raises `InvalidError` for a choice that is not allowed, `TargetQuotaError`,
+        `SandboxUnavailableError`."""
         await self._hit(user_id)
         await self.configurations.check(made_of)
         now = self._now()
@@ -121,8 +122,8 @@ class ChangeTargets:
     async def change(
         self, user_id: UserId, target_id: TargetId, wanted: Mapping[str, Any], key: Key | None
     ) -> Target | SandboxTarget:
-        """Raises `InvalidError`, `TargetNotFoundError`, `TargetChangedError`, `HostKeyUnconfirmedError`,
-        `SecretsOffError`, `SandboxUnavailableError`."""
+        """Change a target. Raises `InvalidError`, `TargetNotFoundError`, `TargetChangedError`,
+        `HostKeyUnconfirmedError`, `SecretsOffError`, `SandboxUnavailableError`."""
         await self._hit(user_id)
         former = await self.targets.get(target_id, user_id)
         if isinstance(former, SandboxTarget):
@@ -133,7 +134,7 @@ class ChangeTargets:
         return await self._change_host(former, wanted, key)
 
     async def _change_sandbox(self, former: SandboxTarget, wanted: Mapping[str, Any], key: Key | None) -> SandboxTarget:
-        """Sandboxes that run stay as they are; the next ones of its conversations are made anew."""
+        """Change a sandbox. Running sandboxes stay as they are; the next ones of its conversations use the change."""
         other = next((name for name in wanted if name not in ("name", "image", "size")), "private_key" if key else None)
         if other is not None:
             raise InvalidError("This is of a remote host; a sandbox has an image and a size.", field=f"body.{other}")
@@ -147,7 +148,7 @@ class ChangeTargets:
         return target
 
     async def _change_host(self, former: Target, wanted: Mapping[str, Any], key: Key | None) -> Target:
-        """Another address is another machine: what was confirmed of the one before counts no more."""
+        """Change a host. Another address is another machine: the confirmed key of the former one no longer counts."""
         target = replace(
             former, version=former.version + 1, updated_at=self._now(), name=wanted.get("name", former.name)
         )
@@ -175,13 +176,13 @@ class ChangeTargets:
         return replace(host, host_key=host.seen_key)
 
     async def delete(self, user_id: UserId, target_id: TargetId) -> None:
-        """Conversations on a host can't work on it any more; those on a sandbox go on with the usual one.
-        Raises `TargetNotFoundError`."""
+        """Delete a target. Conversations on a host can't work on it any more; those on a sandbox continue with the
+        usual one. Raises `TargetNotFoundError`."""
         await self.targets.delete(target_id, user_id)
 
     async def test(self, user_id: UserId, target_id: TargetId) -> Trial:
-        """What was tried and found; the key that the host showed is kept for the user to confirm. Raises
-        `TargetNotFoundError`, `InvalidError`, `RemoteHostsOffError`."""
+        """Test a target; returns the steps and their results. The key that the host showed is stored for the user to
+        confirm. Raises `TargetNotFoundError`, `InvalidError`, `RemoteHostsOffError`."""
         await self.limiter.hit(f"target-tests:{user_id}", limit=self.limits.key_tests_per_minute, window_s=60)
         target = await self.targets.get(target_id, user_id)
         if isinstance(target, SandboxTarget):
@@ -210,7 +211,7 @@ class ChangeTargets:
 
 
 def private_key(box: SecretBox, target: Target) -> str | None:
-    """None where an agent signs. Raises `InvalidError` where it can't be read any more."""
+    """The private key; None if an agent signs. Raises `InvalidError` if it can't be decrypted any more."""
     if target.sealed is None:
         return None
     try:

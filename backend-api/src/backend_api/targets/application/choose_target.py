@@ -24,8 +24,8 @@ class ChooseTarget:
     configurations: Configurations
 
     async def options(self, user_id: UserId, target_id: str, options: Mapping[str, Any]) -> Mapping[str, Any]:
-        """One that is not allowed any more is refused. A session on a remote host asks before it changes
-        something, unless it is chosen that it does not."""
+        """The session's options for this target. Refused if the target is not allowed any more. A session on a remote
+        host asks before it changes something, unless the options choose otherwise."""
         try:
             target = await self.targets.get(TargetId(target_id), user_id)
         except TargetNotFoundError as error:

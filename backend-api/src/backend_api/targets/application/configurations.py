@@ -1,4 +1,4 @@
-"""Sandboxes of another image or size: whether the deployment allows them, and has them now."""
+"""Sandboxes of another image or size: whether the deployment allows them, and has them at present."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ NOTHING = "Choose an image, a size, or both: the usual computer has the default 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Configurations:
-    """What may be chosen is the manager's to say; it is asked each time."""
+    """The manager decides what may be chosen; it is called each time."""
 
     choices: ReadChoices
 
     async def check(self, made_of: SandboxConfiguration) -> None:
-        """Raises `InvalidError` for what is not allowed, `SandboxUnavailableError`."""
+        """Check a choice. Raises `InvalidError` if it is not allowed, `SandboxUnavailableError`."""
         if made_of.image is None and made_of.size is None:
             raise InvalidError(NOTHING, field="body.image")
         self._check(made_of, await self.choices())
 
     async def check_if_known(self, made_of: SandboxConfiguration) -> None:
-        """The same, where the manager answers: what it refuses later is told then."""
+        """Check a choice if the manager answers: if not, a later refusal is reported then."""
         try:
             choices = await self.choices()
         except SandboxUnavailableError:
@@ -69,12 +69,12 @@ def _size_steps(name: str | None, choices: SandboxChoices) -> list[TrialStep]:
 
 
 def image_refused(name: str, choices: SandboxChoices) -> str:
-    """With the images there are."""
+    """The message for a refused image, with the allowed images."""
     return f"This server allows no image '{name}'. {_allowed([one.name for one in choices.images])}"
 
 
 def size_refused(name: str, choices: SandboxChoices) -> str:
-    """With the sizes there are."""
+    """The message for a refused size, with the allowed sizes."""
     return f"This server allows no size '{name}'. {_allowed([one.name for one in choices.sizes])}"
 
 

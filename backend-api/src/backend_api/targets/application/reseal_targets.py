@@ -1,4 +1,4 @@
-"""Bring the private keys of targets under the key that seals now, after a rotation."""
+"""Re-encrypting the private keys of targets under the current key, after a rotation."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MESSAGES = ResealingMessages(
 
 @dataclass(frozen=True, slots=True)
 class ResealTargets:
-    """As `reseal` says."""
+    """Runs `reseal` on all private keys of targets."""
 
     store: SealedTargets
     box: SecretBox

@@ -1,4 +1,4 @@
-"""Arguments of the tools that a remote host has, as their definitions in the manifest say."""
+"""Arguments of the tools for remote hosts, by their definitions in the manifest."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ShellName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,32}$")]
 
 
 class Arguments(BaseModel):
-    """Unknown ones are refused."""
+    """Arguments; unknown fields are refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

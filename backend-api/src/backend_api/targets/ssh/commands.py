@@ -1,4 +1,4 @@
-"""A command in a shell of a remote host, and the text that it wrote."""
+"""A command in a shell of a remote host, and its output."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import re
 from dataclasses import dataclass, field
 
 KEPT_CHARACTERS = 400_000
-"""Of the head of an output, and of its tail."""
+"""The most characters kept of the beginning of an output, and of its end."""
 MOST_BYTES = 64 * 1024 * 1024
-"""A command that writes more is ended: nobody reads that."""
+"""A command that writes more is killed: nobody reads that."""
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _OVERWRITTEN = re.compile(r"[^\n]*\r(?=[^\n])")
@@ -18,7 +18,7 @@ _OVERWRITTEN = re.compile(r"[^\n]*\r(?=[^\n])")
 
 @dataclass(slots=True)
 class Command:
-    """`exit_code` is None while it runs, and where nobody knows it."""
+    """`exit_code` is None while it runs, and if it is unknown."""
 
     text: str
     exit_code: int | None = None
@@ -37,7 +37,7 @@ class Command:
     )
 
     def feed(self, data: bytes) -> None:
-        """More output."""
+        """Add output."""
         self.bytes += len(data)
         self.is_flood = self.bytes > MOST_BYTES
         text = self._decoder.decode(data)
@@ -52,7 +52,7 @@ class Command:
         self._changed.set()
 
     def finish(self, exit_code: int | None, cwd: str | None = None, *, is_lost: bool = False) -> None:
-        """It is over, or nobody knows."""
+        """Mark it as ended, or as lost."""
         if self.is_finished:
             return
         self.exit_code, self.is_finished, self.is_lost = exit_code, True, is_lost
@@ -60,12 +60,12 @@ class Command:
         self._changed.set()
 
     def take_unread(self) -> str:
-        """What came since it was asked for last."""
+        """Return the output since the last call."""
         text, self._unread = self._unread, ""
         return plain(text)
 
     async def wait_for_change(self, within_s: float) -> bool:
-        """False where nothing came."""
+        """Wait for output or the end; False if nothing came."""
         try:
             async with asyncio.timeout(max(within_s, 0.0)):
                 await self._changed.wait()
@@ -76,12 +76,12 @@ class Command:
 
     @property
     def output(self) -> str:
-        """Head and tail, as plain text."""
+        """Beginning and end, as plain text."""
         gap = "\n[... the middle of the output is left out ...]\n" if self._is_cut else ""
         return plain(f"{self._head}{gap}{self._tail}")
 
 
 def plain(text: str) -> str:
-    """Without the marks by which terminals colour and move; of a line that was written over the last state."""
+    """The text without escape sequences of terminals; of an overwritten line, its last state."""
     text = _ESCAPES.sub("", text).replace("\r\n", "\n")
     return _CONTROLS.sub("", _OVERWRITTEN.sub("", text)).replace("\r", "")

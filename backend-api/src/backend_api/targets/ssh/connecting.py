@@ -1,4 +1,4 @@
-"""Connections to remote hosts: only to addresses that are allowed, and to the host whose key was confirmed."""
+"""Connections to remote hosts: only to allowed addresses, and only to a host with the confirmed key."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CONNECT_S = 10.0
 SIGN_IN_S = 15.0
 KEEPALIVE_S = 5.0
 KEEPALIVES = 3
-"""A connection that is cut is noticed after this many unanswered ones."""
+"""The number of unanswered keepalives after which a connection counts as broken."""
 MOST_TRIED = 4
 HOST_KEYS = (
     "ssh-ed25519",
@@ -37,19 +37,19 @@ HOST_KEYS = (
     "rsa-sha2-256",
 )
 _NO_KNOWN_HOSTS: tuple[list[str], list[str], list[str]] = ([], [], [])
-"""None would be any: so each key is shown to the client below."""
+"""An empty list, as None would accept any key: so each key is passed to the client below."""
 _RSA = ("rsa-sha2-512", "rsa-sha2-256")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Addresses:
-    """The addresses of a host, as far as the deployment connects to them. The one that was checked is connected to."""
+    """The addresses of a host that the deployment allows. The checked address is the one that is connected to."""
 
     access: SshAccess
     resolve: Resolve
 
     async def of(self, host: str, port: int, owner: str) -> Sequence[str]:
-        """At least one. Raises `HostAddressRefusedError`, `HostUnreachableError`."""
+        """At least one allowed address. Raises `HostAddressRefusedError`, `HostUnreachableError`."""
         if address_of(host) is not None:
             found = [host]
         else:
@@ -79,7 +79,7 @@ def _is_public(text: str) -> bool:
 
 
 async def open_socket(addresses: Sequence[str], host: SshHost) -> socket.socket:
-    """To the first address that answers. Raises `HostUnreachableError`."""
+    """Connect to the first address that answers. Raises `HostUnreachableError`."""
     reason = "it has no address"
     for address in addresses:
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
@@ -105,7 +105,7 @@ async def open_socket(addresses: Sequence[str], host: SshHost) -> socket.socket:
 
 
 class _Client(asyncssh.SSHClient):
-    """Keeps the key that the host showed, and accepts the one that was confirmed alone."""
+    """Records the key that the host showed, and accepts only the confirmed one."""
 
     def __init__(self, confirmed: HostKey | None) -> None:
         self._confirmed = confirmed
@@ -126,7 +126,7 @@ async def sign_in(
     keepalive_s: float = KEEPALIVE_S,
     within_s: float = SIGN_IN_S,
 ) -> asyncssh.SSHClientConnection:
-    """Over a socket that is then the connection's. Raises `HostKeyUnconfirmedError`, `HostKeyChangedError`,
+    """Sign in over a socket, which the connection then owns. Raises `HostKeyUnconfirmedError`, `HostKeyChangedError`,
     `SignInRefusedError`, `HostUnreachableError`; the first two carry the key that the host showed as `seen`."""
     client = _Client(host.host_key)
     try:
@@ -177,7 +177,7 @@ def _algorithms(confirmed: HostKey | None) -> list[str]:
 
 
 def wrong_key(host: SshHost, seen: HostKey | None) -> HostKeyUnconfirmedError | HostKeyChangedError:
-    """What the user reads of a key that is not the confirmed one."""
+    """The error for a key that is not the confirmed one."""
     shown = f"{seen.algorithm} {seen.fingerprint}" if seen else "none"
     if host.host_key is None:
         error = HostKeyUnconfirmedError(
@@ -204,5 +204,5 @@ def _reason(error: Exception) -> str:
 
 
 def _short(text: str) -> str:
-    """What a host said is somebody else's: one line of it, bounded."""
+    """One bounded, printable line of a host's message, which is untrusted."""
     return "".join(one if one.isprintable() else " " for one in text[:200]).strip().rstrip(".")

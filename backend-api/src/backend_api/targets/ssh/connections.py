@@ -1,4 +1,4 @@
-"""Connections to remote hosts, one a session, with its shells and its files."""
+"""Connections to remote hosts, one per session, with its shells and its files."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ logger = logging.getLogger(__name__)
 
 MAX_CONNECTIONS = 500
 MAX_SHELLS = 6
-"""Of a connection: most servers let one have ten channels."""
+"""The most shells of a connection: most servers allow ten channels on one."""
 IDLE_S = 600.0
 SFTP_S = 15.0
 
 
 @dataclass(slots=True, kw_only=True)
 class Connected:
-    """A host that is signed in to, for one session. `folder` is the absolute path of its working folder."""
+    """A connected host of one session. `folder` is the absolute path of its working folder."""
 
     session_id: str
     target: Target
@@ -38,26 +38,26 @@ class Connected:
     folder: str
     shells: dict[str, RemoteShell] = field(default_factory=dict[str, RemoteShell])
     folders: dict[str, str] = field(default_factory=dict[str, str])
-    """Where shells that are closed were last."""
+    """The last folders of closed shells."""
     used_at: float = 0.0
     open_ports: int = 0
-    """Connections to programs that listen there."""
+    """Open connections to programs that listen there."""
 
     @property
     def is_open(self) -> bool:
-        """Whether the connection is there, as far as is known."""
+        """Whether the connection is open, as far as is known."""
         return not self.ssh.is_closed()
 
     @property
     def is_at_work(self) -> bool:
-        """Whether a command runs, or somebody uses an app there."""
+        """Whether a command runs, or an app on the host is in use."""
         if self.open_ports:
             return True
         commands = [shell.command for shell in self.shells.values() if shell.is_open]
         return any(command is not None and not command.is_finished for command in commands)
 
     async def close(self) -> None:
-        """At once; what runs there runs on."""
+        """Close at once; programs on the host go on."""
         self.ssh.abort()
         with suppress(asyncssh.Error, OSError, TimeoutError):
             async with asyncio.timeout(1.0):
@@ -65,7 +65,7 @@ class Connected:
 
 
 class HostConnections:
-    """Those of this process; an async context manager. Nothing of them is kept: another process opens its own."""
+    """The connections of this process; an async context manager. They are not shared: another process opens its own."""
 
     def __init__(
         self, addresses: Addresses, clock: Callable[[], float] = time.monotonic, *, keepalive_s: float = KEEPALIVE_S
@@ -85,12 +85,12 @@ class HostConnections:
         self._open.clear()
 
     def find(self, session_id: str) -> Connected | None:
-        """The one that is open."""
+        """The session's open connection."""
         return self._open.get(session_id)
 
     async def of(self, session_id: str, target: Target, private_key: str | None) -> Connected:
-        """The session's, opened where there is none, or it was made for another version of the target. Raises
-        `RemoteHostError`."""
+        """The session's connection, opened if there is none, or if it was made for another version of the target.
+        Raises `RemoteHostError`."""
         lock = self._locks.setdefault(session_id, asyncio.Lock())
         async with lock:
             found = self._open.get(session_id)
@@ -114,7 +114,7 @@ class HostConnections:
 
     @asynccontextmanager
     async def connection(self, target: Target, private_key: str | None) -> AsyncGenerator[asyncssh.SSHClientConnection]:
-        """Open beyond the block, unless that fails. Raises `RemoteHostError`."""
+        """A connection that stays open after the block, unless the block fails. Raises `RemoteHostError`."""
         addresses = await self._addresses.of(target.ssh.host, target.ssh.port, target.user_id)
         sock = await open_socket(addresses, target.ssh)
         ssh = await sign_in(target.ssh, sock, private_key, keepalive_s=self._keepalive_s)
@@ -125,12 +125,12 @@ class HostConnections:
             raise
 
     async def forget(self, session_id: str) -> None:
-        """It broke, or nobody needs it any more."""
+        """Close a connection that broke, or that nobody needs any more."""
         if (found := self._open.pop(session_id, None)) is not None:
             await found.close()
 
     async def close_idle_until_cancelled(self) -> None:
-        """Connections that nobody used for long, and on which nothing runs."""
+        """Close connections that have long been unused, and on which nothing runs."""
         while True:
             await asyncio.sleep(IDLE_S / 10)
             since = self._clock() - IDLE_S
@@ -140,7 +140,8 @@ class HostConnections:
 
 
 async def open_folder(ssh: asyncssh.SSHClientConnection, target: Target) -> tuple[asyncssh.SFTPClient, str]:
-    """The files of the host, and its working folder, made where it is not there. Raises `HostUnusableError`."""
+    """The files of the host, and its working folder, which is created if it does not exist. Raises
+    `HostUnusableError`."""
     wanted = target.ssh.folder
     try:
         async with asyncio.timeout(SFTP_S):

@@ -35,7 +35,7 @@ _SKIPPED = r"\( -name .git -o -name node_modules -o -name __pycache__ \) -prune 
 
 
 async def explained(path: str, work: Callable[[], Awaitable[Done]]) -> Done:
-    """What is wrong with a path is a result, a connection that broke is none."""
+    """Turn an error of a path into a result; the error of a broken connection is raised."""
     try:
         return await work()
     except FileTooLargeError:
@@ -177,7 +177,7 @@ async def _run(files: HostFiles, script: str, *arguments: str) -> str:
 
 
 def _glob(pattern: str) -> Callable[[str], bool]:
-    """One without a slash is of the name, at any depth; `**` stands for any folders."""
+    """A matcher of paths. A pattern without a slash matches the name at any depth; `**` stands for any folders."""
     parts = list[str]()
     for part in re.split(r"(\*\*/|\*\*|\*|\?|\[[^\]]*\])", pattern):
         special = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
@@ -197,7 +197,7 @@ def _glob(pattern: str) -> Callable[[str], bool]:
 
 
 def _changed(files: HostFiles, output: str, path: str, display: dict[str, Any]) -> Done:
-    """Paths of the working folder are told as those of a workspace are."""
+    """The result of a change, with paths of the working folder shown as those of a workspace."""
     inside = relpath(path, files.on.folder)
     changed = [] if inside.startswith("..") else [inside]
     return Done(success=True, output=output, display=display, changed_paths=changed)

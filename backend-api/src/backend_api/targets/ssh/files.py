@@ -1,4 +1,4 @@
-"""Files of a remote host over SFTP, in bounds of bytes."""
+"""Files of a remote host over SFTP, with bounds in bytes."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ PIECE = 256 * 1024
 
 
 class FileTooLargeError(Exception):
-    """A file has more bytes than are read at once."""
+    """A file is too large to be read at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One of a folder."""
+    """An entry of a folder."""
 
     name: str
     is_dir: bool
@@ -40,17 +40,17 @@ class HostFiles:
     on: Connected
 
     def path(self, text: str) -> str:
-        """As the host knows it."""
+        """The path as the host knows it."""
         return normpath(join(self.on.folder, text)) if not text.startswith("~/") else text
 
     async def located(self, text: str) -> str:
-        """With the home folder in the place of `~/`."""
+        """The path with `~/` replaced by the home folder."""
         if not text.startswith("~/"):
             return self.path(text)
         return normpath(join(str(await self.on.sftp.realpath(".")), text[2:]))
 
     async def read(self, path: str) -> bytes:
-        """Raises `FileTooLargeError`."""
+        """Read a file. Raises `FileTooLargeError`."""
         async with self.on.sftp.open(path, "rb", encoding=None) as file:
             content = await read_bytes(file, MAX_READ_BYTES + 1)
         if len(content) > MAX_READ_BYTES:
@@ -58,7 +58,7 @@ class HostFiles:
         return content
 
     async def write(self, path: str, content: bytes) -> None:
-        """The whole of it or nothing: written beside, then moved over it, with the permissions it had."""
+        """Write a file as a whole or not at all: written beside, then moved over it, with the former permissions."""
         sftp = self.on.sftp
         await sftp.makedirs(dirname(path), exist_ok=True)
         target = str(await sftp.realpath(path)) if await sftp.islink(path) else path
@@ -77,7 +77,7 @@ class HostFiles:
             raise
 
     async def replace(self, source: str, destination: str) -> None:
-        """Also where there is something."""
+        """Move a file, replacing an existing one."""
         try:
             await self.on.sftp.posix_rename(source, destination)
         except asyncssh.SFTPOpUnsupported:
@@ -86,14 +86,14 @@ class HostFiles:
             await self.on.sftp.rename(source, destination)
 
     async def remove_quietly(self, path: str) -> None:
-        """As far as that can be done."""
+        """Remove a file, ignoring errors."""
         try:
             await self.on.sftp.remove(path)
         except (asyncssh.Error, OSError):
             return
 
     async def entries(self, path: str) -> tuple[list[Entry], bool]:
-        """Folders first, then by name, and whether there are more."""
+        """The entries, folders first, then by name, and whether there are more."""
         found = list[Entry]()
         async for one in self.on.sftp.scandir(path):
             name = one.filename if isinstance(one.filename, str) else one.filename.decode(errors="replace")
@@ -108,7 +108,7 @@ class HostFiles:
 
 
 async def read_bytes(file: Any, most: int) -> bytes:
-    """Of a file that is open for bytes; the library's types leave open what it reads."""
+    """Read from a file that is open for bytes; the library's types leave the result open."""
     return bytes(await file.read(most))
 
 

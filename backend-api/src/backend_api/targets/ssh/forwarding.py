@@ -41,8 +41,8 @@ class ForwardedPort:
 
 @asynccontextmanager
 async def open_port(on: Connected, port: int) -> AsyncGenerator[ForwardedPort]:
-    """Closed with the block. Raises `ConnectionRefusedError` where nothing listens at this port of the host's
-    loopback, and `RemoteHostError`."""
+    """A connection that is closed with the block. Raises `ConnectionRefusedError` if nothing listens at this port of
+    the host's loopback, and `RemoteHostError`."""
     try:
         async with asyncio.timeout(OPEN_S):
             opened = await cast("Any", on.ssh).open_connection(LOOPBACK, port, encoding=None)

@@ -1,4 +1,4 @@
-"""`RemoteHosts`: the hosts of sessions, and what runs on them."""
+"""`RemoteHosts`: the hosts of sessions, and their tools."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ TOOLS = {
 
 @dataclass(frozen=True, slots=True)
 class HostTools:
-    """`SandboxTools` of hosts that are connected to."""
+    """`SandboxTools` of connected hosts."""
 
     connections: HostConnections
 
@@ -108,7 +108,7 @@ class HostTools:
             return Done(success=False, output=f"Nothing was run: the arguments do not fit {call.name}. {faults[:2000]}")
         on = self.connections.find(sandbox.session_id)
         if on is None or not on.is_open:
-            # Nothing was sent yet: whoever calls asks for the computer again.
+            # Nothing was sent yet: the caller requests the computer again.
             raise SandboxUnavailableError("The connection to the host is gone.")
         try:
             return await tool.run(on, call, arguments)
@@ -170,7 +170,8 @@ class SshHosts:
         return SandboxStatus(status="ready", generation=target.version, has_desktop=False)
 
     async def _target(self, session_id: str) -> Target:
-        """Raises `TargetGoneError`, `HostKeyUnconfirmedError`, and `RemoteHostError` where there are to be none."""
+        """The session's target. Raises `TargetGoneError`, `HostKeyUnconfirmedError`, and `RemoteHostError` if remote
+        hosts are off."""
         target = await self.store.of_session(session_id)
         if target is None:
             await self.connections.forget(session_id)

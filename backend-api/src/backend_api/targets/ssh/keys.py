@@ -16,10 +16,10 @@ MAX_COMMENT = 60
 
 
 class AsyncsshKeys:
-    """Ed25519 for new ones; of those that are pasted any that OpenSSH has."""
+    """New keys are Ed25519; pasted ones may be of any type that OpenSSH has."""
 
     def generate(self, comment: str) -> KeyPair:
-        """Its comment is printable ASCII, as some hosts read nothing else in their list of keys."""
+        """Generate a key. Its comment is printable ASCII, as some hosts read nothing else in their list of keys."""
         plain = "".join(one if one.isascii() and (one.isalnum() or one in "-_.") else "-" for one in comment)
         return _pair(_generate("ssh-ed25519", comment=plain[:MAX_COMMENT]))
 

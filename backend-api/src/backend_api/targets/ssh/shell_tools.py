@@ -21,7 +21,7 @@ _ENDED = "The command was ended, with all it had started"
 
 
 async def execute(on: Connected, call: ToolCall, arguments: ShellExec) -> Done:
-    """Stopping ends the process group of the shell there before it answers."""
+    """Run a command. Stopping the call kills the shell's process group on the host before it returns."""
     busy = on.shells.get(arguments.shell)
     if busy is not None and busy.is_open and busy.command is not None and not busy.command.is_finished:
         return _failed(
@@ -63,7 +63,7 @@ async def wait(on: Connected, call: ToolCall, arguments: ShellWait) -> Done:
 
 
 async def write(on: Connected, call: ToolCall, arguments: ShellWrite) -> Done:
-    """There is no terminal that makes signals of keys: Ctrl+C ends the command."""
+    """Write to a command. There is no terminal that turns keys into signals: Ctrl+C kills the command."""
     shell = on.shells.get(arguments.shell)
     if shell is None or shell.command is None or shell.command.is_finished:
         return _failed(f"Nothing is running in the shell {arguments.shell} that could read input.")
@@ -103,7 +103,7 @@ async def _end(on: Connected, shell: RemoteShell) -> bool:
 
 
 async def _follow(call: ToolCall, command: Command, limit_s: float) -> bool:
-    """Show output as it comes; whether the command ended within the time, or wrote so much that it is to be ended."""
+    """Show output as it comes; returns whether the command ended in time, or wrote so much that it is to be killed."""
     loop = asyncio.get_running_loop()
     until = loop.time() + limit_s
     while not command.is_finished:

@@ -1,4 +1,4 @@
-"""Shells on a remote host: a Bash each, whose process group is ended as a whole."""
+"""Shells on a remote host: one Bash each, whose process group is killed as a whole."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ END_S = 3.0
 PIECE = 64 * 1024
 _MARK = b"\x1e"
 _MAX_MARKED = 16 * 1024
-# The nonce and the folder come first, then commands, all ended by NUL: Bash reads no further than that, so that what
-# follows is for the programs it runs. What a program did not read is passed over, as it does not begin with the nonce.
+# The nonce and the folder come first, then commands, all ended by NUL: Bash reads no further than that, so that the
+# rest of the input is for the programs it runs. Input that a program did not read is skipped, as it does not begin with
+# the nonce.
 _LOOP = r"""
 IFS= read -r -d '' __n; IFS= read -r -d '' __d
 exec 3>&1 2>&1
@@ -35,7 +36,7 @@ while IFS= read -r -d '' __c; do
   printf '\036%s end %s %s\036' "$__n" "$?" "$PWD" >&3
 done
 """
-# A server that does not give each command a session of its own would have us end more than the shell.
+# On a server that does not give each command a session of its own, more than the shell would be killed.
 _START = """
 command -v bash >/dev/null 2>&1 || { echo "there is no bash" >&2; exit 127; }
 if [ "$(ps -o pgid= -p $$ 2>/dev/null | tr -d ' ')" != "$$" ] && command -v setsid >/dev/null 2>&1; then
@@ -52,12 +53,12 @@ kill -KILL -{pid} 2>/dev/null; exit 0
 
 
 def quoted(script: str, *arguments: str) -> str:
-    """A script for whatever shell the user has there."""
+    """A script, quoted for any log-in shell of the user."""
     return " ".join(["exec sh -c", *map(shlex.quote, (script, "sh", *arguments))])
 
 
 class RemoteShell:
-    """One that is open. Its folder and variables stay from command to command."""
+    """An open shell. Its folder and variables persist from command to command."""
 
     def __init__(self, name: str, connection: asyncssh.SSHClientConnection, process: asyncssh.SSHClientProcess[bytes]):
         self.name = name
@@ -75,7 +76,7 @@ class RemoteShell:
 
     @classmethod
     async def start(cls, name: str, connection: asyncssh.SSHClientConnection, folder: str) -> RemoteShell:
-        """In this folder. Raises `HostUnusableError`, `SandboxLostError`."""
+        """Start a shell in this folder. Raises `HostUnusableError`, `SandboxLostError`."""
         try:
             async with asyncio.timeout(START_S):
                 process = await connection.create_process(quoted(_START, _LOOP), encoding=None)
@@ -110,11 +111,11 @@ class RemoteShell:
         return command
 
     def type_text(self, text: str) -> None:
-        """For the command that runs. Raises `SandboxLostError`."""
+        """Send input to the running command. Raises `SandboxLostError`."""
         self._write(text.encode())
 
     def close_input(self) -> None:
-        """As Ctrl+D does; the shell ends after the command."""
+        """Close the input as Ctrl+D does; the shell ends after the command."""
         with suppress(OSError):
             self._process.stdin.write_eof()
 
@@ -125,8 +126,7 @@ class RemoteShell:
             raise SandboxLostError("The connection to the host broke.") from error
 
     async def end(self) -> bool:
-        """End its process group; False where the host could not be reached for that. Nothing of it runs then, or it
-        is said."""
+        """Kill its process group; False if the host could not be reached for that, in which case it may run on."""
         ended = await self._kill()
         if self.command is not None:
             self.command.finish(None)
@@ -152,7 +152,7 @@ class RemoteShell:
 
     @property
     def process_group(self) -> int:
-        """What would have to be ended where the connection is gone."""
+        """The process group that would have to be killed if the connection is lost."""
         return self._pid
 
     async def _read(self) -> None:
@@ -171,14 +171,14 @@ class RemoteShell:
             self.command.finish(code if code is None or code >= 0 else None, is_lost=is_lost)
 
     async def _is_lost(self) -> bool:
-        """Whether there is no word of how it ended, which may come after the last of its output."""
+        """Whether its exit status is unknown; it may come after the last of its output."""
         with suppress(TimeoutError):
             async with asyncio.timeout(END_S):
                 await self._process.wait_closed()
         return self._process.exit_status is None and self._process.exit_signal is None
 
     def _take(self, data: bytes) -> None:
-        """Text goes to the command, marks of our own end it."""
+        """Process output: text goes to the command, our own end marks end it."""
         self._buffer += data
         start = f"\x1e{self._nonce} ".encode()
         while (at := self._buffer.find(_MARK)) >= 0:

@@ -1,4 +1,4 @@
-"""Tries a host out, step by step."""
+"""Tests a host, step by step."""
 
 from __future__ import annotations
 

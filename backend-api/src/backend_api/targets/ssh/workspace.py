@@ -1,4 +1,4 @@
-"""The working folder of a remote host, as the page shows it: nothing outside of it, through links neither."""
+"""The working folder of a remote host, as the page shows it: nothing outside of it, not through links either."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MAX_NUMBERED = 100
 
 
 class HostWorkspace:
-    """`Workspace` of remote hosts that are connected to."""
+    """`Workspace` of connected remote hosts."""
 
     def __init__(self, connections: HostConnections) -> None:
         self._connections = connections
@@ -75,7 +75,8 @@ class HostWorkspace:
     async def upload(
         self, sandbox: Sandbox, subdir: str, files: AsyncIterable[Upload], *, replaces: bool = False
     ) -> list[str]:
-        """Written beside and moved to its place once it is whole, so that nothing is left of one that was cut."""
+        """Write files beside and move each to its place once complete, so that nothing is left of an interrupted
+        one."""
         written = list[str]()
         async for upload in files:
             async with self._at(sandbox, subdir, is_new=True, within_s=600.0) as (host, folder):
@@ -117,7 +118,7 @@ class HostWorkspace:
 
 
 async def _inside(on: Connected, path: str, *, is_new: bool) -> str:
-    """Raises `PathForbiddenError`."""
+    """The path inside the working folder. Raises `PathForbiddenError`."""
     wanted = normpath(join(on.folder, path or "."))
     known = wanted
     while is_new and known not in ("/", on.folder) and not await on.sftp.exists(known):

@@ -1,4 +1,4 @@
-"""Makes Markdown of HTML, as a program of its own: whoever wrote the page decides how long that takes and how much.
+"""Converts HTML to Markdown in a process of its own, as the author of the page decides the time and memory it takes.
 
 Standard input: a line of JSON (`url`, `characters`), then the page in UTF-8. Standard output: JSON (`title`, `text`,
 `length`). It imports nothing of ours, so that it starts quickly and without the environment.
@@ -33,13 +33,13 @@ def main() -> None:
 
 
 def markdown(page: str, url: str) -> str:
-    """Without what leads around a site, unless there is next to nothing else."""
+    """The page without site navigation, unless there is next to nothing else."""
     text = _converted(page, url, is_whole=False)
     return text if len(text) >= FEW_CHARACTERS else max(_converted(page, url, is_whole=True), text, key=len)
 
 
 def title(page: str) -> str:
-    """Of the page's head, on one line."""
+    """The title in the page's head, on one line."""
     found = _TITLE.search(page, 0, HEAD_CHARACTERS)
     return " ".join(html.unescape(found[1]).split())[:300] if found else ""
 

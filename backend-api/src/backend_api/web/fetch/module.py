@@ -16,7 +16,7 @@ from backend_api.module import Module, Parts, Planned
 
 
 class FetchSettings(BaseSettings):
-    """Of the environment."""
+    """Settings read from the environment."""
 
     model_config = SettingsConfigDict(frozen=True, extra="ignore", env_ignore_empty=True)
 
@@ -39,7 +39,7 @@ class FetchSettings(BaseSettings):
 
 
 def plan_fetch(settings: FetchSettings) -> Planned:
-    """The address of the proxy, `fetch_proxy`; a password in it is a secret."""
+    """Plan the module. Port: `fetch_proxy`, the address of the proxy; a password in it is a secret."""
     proxy = settings.fetch_proxy.get_secret_value()
     password = urlsplit(proxy).password or ""
     return Planned(ports={"fetch_proxy": proxy}, secrets=[one for one in (password, unquote(password)) if one])
@@ -47,7 +47,7 @@ def plan_fetch(settings: FetchSettings) -> Planned:
 
 @asynccontextmanager
 async def open_fetch(settings: FetchSettings, fetch_proxy: str) -> AsyncGenerator[Parts]:
-    """Its port is `fetcher`."""
+    """Open the client. Port: `fetcher`."""
     rules = FetchRules(allowed_hosts(settings.fetch_allowed_hosts))
     async with guarded_client(rules, proxy=fetch_proxy) as client:
         yield Parts(ports={"fetcher": client})

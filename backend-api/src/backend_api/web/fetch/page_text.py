@@ -1,4 +1,4 @@
-"""What can be read of what was fetched: a page as Markdown, text as it is."""
+"""The readable text of a fetched answer: a page as Markdown, text as it is."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from service_kit.programs import ProgramStart, TooMuchOutputError, run_program
 
 MAX_TEXT_CHARACTERS = 1_000_000
 AT_ONCE = 3
-"""Programs that make Markdown, each of which has limits of its own."""
+"""The most conversion processes at once, each of which has limits of its own."""
 AT_ONCE_OF_OWNER = 2
 WITHIN_S = 8.0
 MAX_ANSWER_BYTES = 32 * 1024 * 1024
@@ -37,12 +37,12 @@ _CHARSETS = re.compile(
     r"utf-(8|16|16-le|16-be)|ascii|iso8859-\d+|cp125\d|cp949|gb2312|gbk|gb18030|big5(hkscs)?|shift_jis|cp932|euc_jp|euc_kr"
     r"|iso2022_jp|koi8-[ru]|mac-roman|tis-620"
 )
-"""Those of the web, by Python's names: among others there are some that take very long."""
+"""Encodings of the web, by Python's names: some of the others take very long."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageText:
-    """`length` counts what there was, of which `text` may be the beginning."""
+    """`length` is that of the whole text, of which `text` may be the beginning."""
 
     title: str = ""
     text: str
@@ -51,7 +51,7 @@ class PageText:
 
 
 class UnreadableError(Exception):
-    """Nothing of it can be read as text; says why."""
+    """The content can't be read as text; the message gives the reason."""
 
 
 class _Parsed(BaseModel):
@@ -69,7 +69,7 @@ class PageReader:
         self._shares = Shares(AT_ONCE_OF_OWNER)
 
     async def read(self, fetched: Fetched) -> PageText:
-        """Cancelling ends the program that is at work. Raises `UnreadableError`."""
+        """Read the text. Cancelling kills the process that is at work. Raises `UnreadableError`."""
         media_type = fetched.media_type or _guess_type(fetched.content)
         if media_type not in _PAGES and not _TEXTS.fullmatch(media_type):
             raise UnreadableError(f"Unsupported content type {media_type[:80]}: only pages and text can be read.")
@@ -96,7 +96,7 @@ async def _run(page: str, url: str) -> _Parsed:
 
 
 def _guess_type(content: bytes) -> str:
-    """Where a server says nothing of it."""
+    """The media type by the content, if a server sends none."""
     start = content[:1024].lstrip().lower()
     if start.startswith((b"<!doctype html", b"<html")):
         return "text/html"
@@ -104,7 +104,7 @@ def _guess_type(content: bytes) -> str:
 
 
 def _decoded(fetched: Fetched) -> str:
-    """By what the server says of its characters, else by what the page does, else as UTF-8."""
+    """Decode by the server's encoding, else by the page's own, else as UTF-8."""
     declared = _DECLARED.search(fetched.content[:1024])
     charsets = (fetched.charset, *(part.decode() for part in (declared.groups() if declared else ()) if part))
     charset = next(filter(None, map(_known_charset, charsets)), None) or _guessed_charset(fetched.content)
@@ -112,7 +112,7 @@ def _decoded(fetched: Fetched) -> str:
 
 
 def _guessed_charset(content: bytes) -> str:
-    """Of what says none itself: UTF-8 where it is that, else what a browser would take it for."""
+    """The encoding of a page that declares none: UTF-8 if it is valid, else a browser's guess."""
     try:
         # It may be cut in the middle of a character.
         codecs.getincrementaldecoder("utf-8")().decode(content)

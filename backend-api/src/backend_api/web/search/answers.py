@@ -1,4 +1,4 @@
-"""What providers answer as JSON: anything at all, of which results are taken."""
+"""Parsing of providers' JSON answers, which may contain anything."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from service_kit.bounded_http import Answer
 
 
 def check_status(response: Answer, provider: str, *, key_name: str, limits: Sequence[int] = ()) -> None:
-    """`limits` are statuses of this provider's own for that. Raises `SearchUnavailableError`."""
+    """Check the status. `limits` are this provider's own statuses for a reached limit. Raises
+    `SearchUnavailableError`."""
     if response.status in (401, 403):
         raise SearchKeyError(f"{provider} refuses the key. Check {key_name}.")
     if response.status in (402, 429, *limits):
@@ -27,7 +28,7 @@ def check_status(response: Answer, provider: str, *, key_name: str, limits: Sequ
 
 
 def members_of(response: Answer, provider: str) -> dict[str, Any]:
-    """Of the object that it is. Raises `SearchUnavailableError`."""
+    """The members of a JSON object. Raises `SearchUnavailableError`."""
     try:
         found: object = json.loads(response.content)
     except (ValueError, RecursionError) as error:
@@ -38,15 +39,15 @@ def members_of(response: Answer, provider: str) -> dict[str, Any]:
 
 
 def inside(found: object, name: str) -> object:
-    """The member of this name; None where there is none, or it is no object."""
+    """The member of this name; None if there is none, or the value is no object."""
     return cast("dict[str, object]", found).get(name) if isinstance(found, dict) else None
 
 
 def hits_of(
     results: object, provider: str, *, limit: int, url: str = "url", title: str = "title", snippet: str
 ) -> list[Hit]:
-    """The first of them that are pages; `url`, `title` and `snippet` are how the provider names these. Raises
-    `SearchUnavailableError` for what is no list."""
+    """The first results that are pages; `url`, `title` and `snippet` are the provider's names of these fields. Raises
+    `SearchUnavailableError` if the value is no list."""
     if not isinstance(results, list):
         raise _malformed(provider)
     found = _hits(cast("list[object]", results), url, title, snippet)

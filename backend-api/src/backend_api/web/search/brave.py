@@ -11,7 +11,7 @@ from backend_api.web.search.provider import Hit, SearchKeyError
 
 ADDRESS = "https://api.search.brave.com"
 MOST_WORDS = 50
-"""More of them are refused."""
+"""The most words of a query; the provider refuses more."""
 _WRONG_KEY = b"SUBSCRIPTION_TOKEN_INVALID"
 
 
@@ -32,6 +32,6 @@ class BraveSearch:
             raise SearchKeyError(f"Brave refuses the key. Check {self.key_name}.")
         check_status(response, "Brave", key_name=self.key_name)
         found = members_of(response, "Brave")
-        # Left out where nothing was found.
+        # The field is missing if nothing was found.
         results: object = inside(found["web"], "results") if "web" in found else []
         return hits_of(results, "Brave", limit=limit, snippet="description")

@@ -1,7 +1,7 @@
-"""A search server of the deployment's own making.
+"""A search server of the deployment's own.
 
-It is sent `{"query": text, "max_results": number}` by POST, with `Authorization: Bearer <key>` where there is a key,
-and answers `{"results": [{"title": text, "url": text, "snippet": text}]}`, the best first.
+It receives `{"query": text, "max_results": number}` by POST, with `Authorization: Bearer <key>` if there is a key, and
+returns `{"results": [{"title": text, "url": text, "snippet": text}]}`, best first.
 """
 
 from __future__ import annotations

@@ -25,13 +25,13 @@ class DuckDuckGoSearch:
     async def search(self, query: str, *, limit: int) -> list[Hit]:
         headers = {"User-Agent": BROWSER}
         response = await ask(self._http, "POST", self._address, "DuckDuckGo", headers=headers, data={"q": query})
-        # Not by what it says of its characters, which may be any coding that Python has.
+        # Not decoded by its declared encoding, which may be any that Python has.
         page = response.content.decode("utf-8", "replace")
         if response.status == 202:
             raise SearchUnavailableError(CAPTCHA)
         if response.status >= 400:
             raise SearchUnavailableError(f"DuckDuckGo answered {response.status}.")
-        # Not on the event loop: a page of nothing but tags takes seconds.
+        # Not on the event loop: parsing a page of nothing but tags takes seconds.
         return (await asyncio.to_thread(_hits, page))[:limit]
 
 
@@ -40,7 +40,7 @@ def _hits(page: str) -> list[Hit]:
     try:
         parser.feed(page)
     except AssertionError as error:
-        # The library asserts what a page's declarations are.
+        # The library asserts that a page's declarations are valid.
         raise SearchUnavailableError("DuckDuckGo answered something unexpected.") from error
     if parser.asks_captcha:
         raise SearchUnavailableError(CAPTCHA)
@@ -56,7 +56,8 @@ class _ResultPage(HTMLParser):
         self._field: str | None = None
         self._tag = ""
         self.asks_captcha = False
-        """By its own elements: a question that is searched for is repeated in the page, and may say anything."""
+        """Whether the page has a captcha, recognised by its elements: the query is repeated in the text, which proves
+        nothing."""
 
     def hits(self) -> list[Hit]:
         said = [hit_of(one["title"], one["url"], one.get("snippet", "")) for one in self._results]
@@ -84,7 +85,7 @@ class _ResultPage(HTMLParser):
 
 
 def _target(href: str) -> str:
-    """The page behind the redirect; advertisements (`y.js`) give nothing."""
+    """The page behind the redirect; advertisements (`y.js`) have none."""
     try:
         parts = urlsplit(href if "//" in href else f"https:{href}")
     except ValueError:

@@ -23,14 +23,15 @@ KEY_NAME = "your key in the settings"
 
 @dataclass(frozen=True, slots=True)
 class OwnSearch:
-    """One read a search, so that a key acts at once. `providers` are those that users' keys are for."""
+    """Reads the settings for each search, so that a new key applies at once. `providers` are those that accept users'
+    keys."""
 
     open_settings: OpenSettings
     http: ApiClient
     providers: Sequence[KeyedSearch] = tuple(OWN)
 
     async def of(self, user_id: str) -> SearchProvider | None:
-        """Of several keys the first; None for a user without one. Raises `StoreUnavailableError`."""
+        """The provider of the user's first key; None for a user without a key. Raises `StoreUnavailableError`."""
         if not self.providers:
             return None
         own = await self.open_settings(UserId(user_id))
@@ -42,7 +43,7 @@ class OwnSearch:
 
 @dataclass(frozen=True, slots=True)
 class SearchKeyTrials:
-    """The port of this name: one search for one result."""
+    """The port of this name: it makes one search for one result."""
 
     http: ApiClient
 

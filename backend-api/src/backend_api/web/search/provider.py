@@ -1,4 +1,4 @@
-"""What the search tool needs from a provider."""
+"""The interface of search providers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Hit:
 
 
 def hit_of(title: str, url: str, snippet: str) -> Hit | None:
-    """Of what a provider said, each on one line and no longer than people write them. None for what is no page."""
+    """A hit of a provider's fields, each on one line and of bounded length. None if it is not a web page."""
     if not url.startswith(("http://", "https://")) or len(url) > MAX_URL_CHARACTERS or len(url.split()) != 1:
         return None
     return Hit(title=_line(title), url=url, snippet=_line(snippet))
@@ -30,7 +30,7 @@ def _line(text: str) -> str:
 
 
 class SearchUnavailableError(UnavailableError):
-    """The provider refused, did not answer, or with something that is no answer."""
+    """The provider refused, did not answer, or sent an invalid answer."""
 
     code = "search_unavailable"
 
@@ -40,7 +40,7 @@ class SearchKeyError(SearchUnavailableError):
 
 
 class SearchLimitError(SearchUnavailableError):
-    """The key is right, but its limit is reached or nothing is paid for."""
+    """The key is valid, but its limit is reached or it has no paid plan."""
 
 
 class SearchProvider(Protocol):
@@ -50,5 +50,5 @@ class SearchProvider(Protocol):
     def name(self) -> str: ...
 
     async def search(self, query: str, *, limit: int) -> list[Hit]:
-        """The best hits first. Raises `SearchUnavailableError`."""
+        """The hits, best first. Raises `SearchUnavailableError`."""
         ...

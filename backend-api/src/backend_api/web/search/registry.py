@@ -1,4 +1,4 @@
-"""Which search provider the settings name. One more is a file beside this one, and its lines here."""
+"""The registry of search providers, chosen by settings. A new one is a file beside this one, and its lines here."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class SearchSettingError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchSettings:
-    """The deployment's, by the names of its settings; empty is not set."""
+    """The deployment's settings by their names; an empty one is not set."""
 
     search_provider: str = AUTO
     tavily_api_key: str = field(default="", repr=False)
@@ -36,13 +36,13 @@ class SearchSettings:
     custom_search_api_key: str = field(default="", repr=False)
 
     def value(self, name: str) -> str:
-        """Of the setting of this name."""
+        """The value of the setting of this name."""
         return str(getattr(self, name))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """A provider; `needs` is the setting without which it can't be asked, empty for none."""
+    """A provider; `needs` is the setting it requires, empty for none."""
 
     build: Callable[[ApiClient, SearchSettings], SearchProvider]
     needs: str = ""
@@ -59,18 +59,19 @@ PROVIDERS: Mapping[str, Entry] = {
     ),
     "duckduckgo": Entry(build=lambda http, _: DuckDuckGoSearch(http)),
 }
-"""Where `auto` is set, the first whose need is given."""
+"""Providers in the order in which `auto` chooses: the first whose required setting is set."""
 
 OWN: Mapping[KeyedSearch, Callable[[ApiClient, str, str], SearchProvider]] = {
     "tavily": lambda http, key, key_name: TavilySearch(http, key, key_name=key_name),
     "brave": lambda http, key, key_name: BraveSearch(http, key, key_name=key_name),
     "serper": lambda http, key, key_name: SerperSearch(http, key, key_name=key_name),
 }
-"""With a key of a user, and what the user is told to check: only where the provider's address is the same for all."""
+"""Providers with a user's key, and the name of the setting that an error asks the user to check: only those whose
+address is the same for all."""
 
 
 def check_search(given: SearchSettings) -> None:
-    """Raises `SearchSettingError`, so that a start with wrong settings is refused."""
+    """Refuse a start with wrong settings. Raises `SearchSettingError`."""
     _provider_name(given)
     for entry in PROVIDERS.values():
         if entry.needs.endswith("_url") and (url := given.value(entry.needs)):
@@ -81,13 +82,13 @@ def check_search(given: SearchSettings) -> None:
 
 
 def search_provider(given: SearchSettings, http: ApiClient) -> SearchProvider | None:
-    """None where the deployment wants none. Raises `SearchSettingError`."""
+    """The deployment's provider; None if it wants none. Raises `SearchSettingError`."""
     name = _provider_name(given)
     return PROVIDERS[name].build(http, given) if name != NONE else None
 
 
 def own_keys(setting: str) -> tuple[KeyedSearch, ...]:
-    """The providers that are asked with a user's own key where there is one: of several the first."""
+    """The providers that use a user's own key if there is one; of several the first."""
     return tuple(name for name in SEARCH_KEYS if setting in (AUTO, name))
 
 

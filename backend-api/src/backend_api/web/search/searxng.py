@@ -1,4 +1,4 @@
-"""SearXNG: a server of the deployment's own that asks several engines."""
+"""SearXNG: a server of the deployment's own that queries several engines."""
 
 from __future__ import annotations
 

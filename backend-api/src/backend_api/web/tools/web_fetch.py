@@ -1,4 +1,4 @@
-"""`web_fetch`: a page of the web as Markdown."""
+"""`web_fetch`: a web page as Markdown."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class WebFetchArguments(Arguments):
 
 
 class PageFetcher(Protocol):
-    """Fetches public addresses alone."""
+    """Fetches from public addresses only."""
 
     async def get(self, url: str, limits: FetchLimits, *, accept: str) -> Fetched:
         """Raises `AddressRefusedError`, `FetchTooLargeError`, `FetchFailedError`."""

@@ -1,4 +1,4 @@
-"""`web_search` over the deployment's search provider, or that of the user's own key."""
+"""`web_search` with the deployment's search provider, or with that of the user's own key."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class SearchOfUser(Protocol):
     """Search with keys that users have set."""
 
     async def of(self, user_id: str) -> SearchProvider | None:
-        """None for a user without one."""
+        """The user's provider; None for a user without a key."""
         ...
 
 

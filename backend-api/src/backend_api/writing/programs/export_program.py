@@ -1,9 +1,10 @@
-"""Makes a document of sections in Markdown, as a program of its own: whoever wrote the text decides how long it takes.
+"""Makes a document of sections in Markdown, in a process of its own, as the author of the text decides how long it
+takes.
 
-Standard input: a line of JSON (see `Rendering` of ports; `sections` are files of Markdown in the folder that it runs
-in, `pandoc` is where that is). Standard output: JSON: the `file` that it made, or the `reason` why there is none.
-Pandoc reads Markdown without raw TeX and HTML, and nothing is written of what it read but what `Cleaner` lets through.
-It imports nothing of ours, so that it starts without the environment.
+Standard input: a line of JSON (see `Rendering` of ports; `sections` are files of Markdown in the working directory,
+`pandoc` is the path of pandoc). Standard output: JSON: the `file` that it made, or the `reason` why there is none.
+Pandoc reads Markdown without raw TeX and HTML, and only what `Cleaner` allows is written to the document. It imports
+nothing of ours, so that it starts without the environment.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ _LABELS = {
 
 
 class Refused(Exception):
-    """No document comes of this; says why, as a sentence."""
+    """No document can be made; the message is a sentence with the reason."""
 
 
 def main() -> None:
@@ -87,7 +88,7 @@ def main() -> None:
 
 
 class Document:
-    """One that is made; `asked` is what came on standard input."""
+    """A document in the making; `asked` is the JSON of the standard input."""
 
     def __init__(self, asked: dict[str, Any]) -> None:
         self._asked = asked
@@ -100,7 +101,7 @@ class Document:
         Path("references.json").write_text(json.dumps(self._references, ensure_ascii=False))
 
     def write(self) -> str:
-        """The name of the file."""
+        """Write the file and return its name."""
         read = json.loads(self._run([f"--from={READ}", "--file-scope", "--to=json", *self._asked["sections"]], b""))
         cleaner = Cleaner(
             figures=self._figures(),
@@ -119,7 +120,8 @@ class Document:
         }[self._form](json.dumps(tree).encode())
 
     def _figures(self) -> dict[str, str]:
-        """Where each is. In a sandbox pandoc reads no files that it is to put into a document."""
+        """The location of each figure. In its sandbox mode pandoc reads no files to embed, so for docx they are data
+        addresses."""
         names: dict[str, str] = self._asked["figures"]
         return {path: _data_address(name) for path, name in names.items()} if self._form == "docx" else names
 
@@ -242,7 +244,7 @@ class Document:
 
 
 class Cleaner:
-    """What pandoc has read, without whatever is more than text, formulas, links and figures that are at hand."""
+    """The tree that pandoc has read, reduced to text, formulas, links and available figures."""
 
     def __init__(
         self,
@@ -260,7 +262,8 @@ class Cleaner:
         self._shift = 0
 
     def blocks(self, blocks: list[Any]) -> list[Any]:
-        """Headings of a section's text are below its own, by as much as the highest of them needs."""
+        """The cleaned blocks. Headings in a section's text are lowered below its own, by as much as the highest one
+        needs."""
         made, sections = list[Any](), list[list[Any]]()
         for block in blocks:
             if not sections or _begins_section(block):
@@ -284,7 +287,7 @@ class Cleaner:
         return node
 
     def _cleaned(self, node: Any) -> Iterator[Any]:
-        """In the place of one of a list: mostly one."""
+        """The replacement of one node in a list, mostly a single one."""
         kind = cast("dict[str, Any]", node).get("t") if isinstance(node, dict) else None
         special = {
             "RawInline": self._raw,
@@ -325,7 +328,7 @@ class Cleaner:
         yield {"t": kind, "c": [_attributes(attributes), self._clean(inlines), [name, ""]]}
 
     def _cite(self, content: Any, kind: str) -> Iterator[Any]:
-        """What no record stands for is said in its place, and what does not hold is marked."""
+        """Citations with unknown keys replaced by a remark, and invalid ones marked."""
         citations, inlines = content
         known = [one for one in citations if one["citationId"] in self._known]
         if known:
@@ -357,7 +360,7 @@ def _is_attributes(nodes: list[Any]) -> bool:
 
 
 def _attributes(attributes: Any) -> list[Any]:
-    """Names and sizes alone: writers take others for code of theirs."""
+    """Names and sizes only: writers interpret others as code."""
     name, classes, pairs = attributes
     bare = _OF_FILE.sub("", name)
     return [
@@ -368,14 +371,14 @@ def _attributes(attributes: Any) -> list[Any]:
 
 
 def _is_formula(text: str) -> bool:
-    """Nothing in it reads or writes files, defines commands, or ends the formula."""
+    """Whether the formula is safe: it reads and writes no files, defines no commands, and does not end early."""
     if len(text) > MAX_MATH_CHARACTERS or _FORBIDDEN_MATH.search(text) or _END_OF_MATH.search(text):
         return False
     return all(_ENVIRONMENTS.fullmatch(found[1].strip()) for found in _ENVIRONMENT.finditer(text))
 
 
 def _words(text: str) -> list[Any]:
-    """As inlines: nothing of it is markup."""
+    """The text as inlines, without markup."""
     inlines = list[Any]()
     for word in text.split():
         inlines += [*([{"t": "Space"}] if inlines else []), {"t": "Str", "c": word}]
@@ -387,7 +390,7 @@ def _escaped(text: str) -> str:
 
 
 def _escaped_all(value: Any, name: str = "") -> Any:
-    """All texts of a reference but those that are no prose."""
+    """A reference with its prose fields escaped."""
     if isinstance(value, dict):
         return {key: _escaped_all(one, key) for key, one in cast("dict[str, Any]", value).items()}
     if isinstance(value, list):

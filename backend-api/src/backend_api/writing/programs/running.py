@@ -1,4 +1,4 @@
-"""Documents made by a program of its own, with pandoc and Typst, which has limits of time and memory."""
+"""Documents made by a separate process, with pandoc and Typst, with limits of time and memory."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from backend_api.writing.ports import Rendering
 from service_kit.programs import ProgramStart, TooMuchOutputError, run_program
 
 AT_ONCE = 2
-"""In this process."""
+"""The most at once in this process."""
 WITHIN_S = 60.0
 WAIT_S = 60.0
 MAX_BYTES = 128 * 1024**2
 MAX_ANSWER_BYTES = 1024**2
-"""Of what the program says; the document is a file."""
+"""The most bytes of the process's answer; the document is a file."""
 _PROGRAM = Path(__file__).parent / "export_program.py"
 _ENDINGS: Sequence[tuple[bytes, str]] = (
     (b"\x89PNG\r\n\x1a\n", "png"),
@@ -57,7 +57,7 @@ class ExportPrograms:
         self._pandoc = pypandoc.get_pandoc_path()
 
     async def render(self, wanted: Rendering) -> bytes:
-        """See the port. Cancelling ends the program that is at work, and leaves nothing of it."""
+        """See the port. Cancelling kills the process that is at work, and removes its files."""
         try:
             async with asyncio.timeout(WAIT_S):
                 await self._places.acquire()
@@ -94,7 +94,7 @@ class ExportPrograms:
             stdin=PIPE,
         )
         try:
-            # Its group ends with it, and with that pandoc, which is a child of it.
+            # The kill of its process group includes pandoc, its child.
             output = await run_program(
                 start, within_s=self._within_s, max_bytes=MAX_ANSWER_BYTES, text=to_json(asked) + b"\n"
             )
@@ -104,7 +104,7 @@ class ExportPrograms:
 
 
 def _lay_out(wanted: Rendering, folder: Path) -> dict[str, object]:
-    """Write the files of it; what the program is to do."""
+    """Write its input files; returns the request for the program."""
     sections = list[str]()
     for number, text in enumerate(wanted.sections):
         name = f"s{number}.md"
@@ -134,6 +134,6 @@ def _lay_out(wanted: Rendering, folder: Path) -> dict[str, object]:
 
 
 def picture_ending(content: bytes) -> str:
-    """By what it begins with; empty for what is no picture that all formats take."""
+    """The file ending by the first bytes; empty if it is no picture that all formats accept."""
     found = next((ending for begin, ending in _ENDINGS if content.startswith(begin)), "")
     return found or ("svg" if _SVG.match(content[:4096]) else "")

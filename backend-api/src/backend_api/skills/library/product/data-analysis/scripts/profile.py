@@ -1,4 +1,4 @@
-"""What a table holds, column by column, and what looks wrong with it. CSV, TSV and JSON lines."""
+"""Profile a table column by column, and list what looks wrong with it. CSV, TSV and JSON lines."""
 
 from __future__ import annotations
 

@@ -137,7 +137,7 @@ def is_rule(line: str) -> bool:
 
 
 def sides_in(rule: str) -> list[str]:
-    """At which side the columns below such a line stand."""
+    """The alignment of each column, read from the line below the head."""
     ends = [(one.startswith(":"), one.endswith(":")) for one in cells_of(rule)]
     return ["center" if both == (True, True) else "right" if both[1] else "left" for both in ends]
 

@@ -1,4 +1,4 @@
-"""What kind of PDF a file is, with the standard library alone."""
+"""Tell what kind of PDF a file is, with the standard library alone."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ STREAM = re.compile(rb"stream\r?\n")
 
 
 def unpacked(content: bytes) -> bytes:
-    """The packed objects among it: newer files keep pages and title there."""
+    """The content with its packed objects unpacked: newer files keep pages and title there."""
     parts, left = [content], MOST_UNPACKED
     for found in STREAM.finditer(content):
         head = content[max(found.start() - 400, 0) : found.start()].rpartition(b"obj")[2]

@@ -11,7 +11,7 @@ DRAW = "http://schemas.openxmlformats.org/drawingml/2006"
 MOST_ROWS, MOST_COLUMNS, MOST_CODE, MOST_SIGNS = 9, 6, 14, 70
 POINT = 12_700
 LINE_HIGH = 1.9
-"""Of a row of a table, in the size of its letters."""
+"""Height of a table row, as a multiple of its font size."""
 
 Area = tuple[int, int, int, int]
 """Left, top, width and height, in the unit of Office's formats."""
@@ -28,18 +28,18 @@ def cells_of(line: str, plain: Callable[[str], str]) -> list[str]:
 
 
 def sides_in(rule: str) -> list[str]:
-    """At which side the columns below such a line stand, as Office names it."""
+    """The alignment of each column, read from the line below the head, by the names Office uses."""
     ends = [(one.startswith(":"), one.endswith(":")) for one in cells_of(rule, str)]
     return ["ctr" if both == (True, True) else "r" if both[1] else "l" for both in ends]
 
 
 def wide(text: str) -> int:
-    """How wide it is drawn, in Latin letters: Chinese ones are twice as wide."""
+    """The width of a text in Latin letters: Chinese ones are twice as wide."""
     return sum(2 if unicodedata.east_asian_width(sign) in "WF" else 1 for sign in text)
 
 
 def table_shape(number: int, rows: list[list[str]], sides: list[str], area: Area) -> str:
-    """The first row is the head; each column as wide as what stands in it needs."""
+    """A table whose first row is the head; each column is as wide as its content needs."""
     x, y, width, high = area
     columns = max(map(len, rows))
     rows = [[*row, *[""] * (columns - len(row))] for row in rows]
@@ -76,7 +76,7 @@ def _cell(text: str, size: int, side: str, *, is_head: bool) -> str:
 
 
 def code_shape(number: int, lines: list[str], area: Area) -> str:
-    """In letters of one width, as large as the lines let them be."""
+    """A block of code in a monospaced font, as large as its lines allow."""
     x, y, width, high = area
     longest = max(map(wide, lines), default=1)
     size = max(10, min(18, int(width / max(longest, 1) / POINT * 1.55), int(high / max(len(lines), 1) / 1.4 / POINT)))

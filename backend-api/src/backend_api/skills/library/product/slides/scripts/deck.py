@@ -1,4 +1,4 @@
-"""The slides that a Markdown text describes, and what is too much on them."""
+"""The slides that a Markdown text describes, and checks for too much content on them."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def parse(text: str, folder: Path) -> list[Slide]:
 
 
 def shown_on(slides: list[Slide], what: str) -> Slide:
-    """The slide it stands on. Raises ValueError where there is no place for it."""
+    """The last slide, to hold a picture, table or block of code. Raises ValueError if it has no place for one."""
     if len(slides) == 1 or slides[-1].is_full:
         raise ValueError(
             f"{what} on slide {len(slides)}: one picture, table or block of code a slide, none on the first one"

@@ -1,4 +1,4 @@
-"""Markdown to a PowerPoint presentation, with the standard library alone; `--read` prints what one says."""
+"""Markdown to a PowerPoint presentation, with the standard library alone; `--read` prints the text of one."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ class Picture:
 
 
 def read_picture(path: Path, widest: int, highest: int) -> Picture:
-    """No larger than the bounds, in its own shape. Raises ValueError and OSError."""
+    """Read a picture, scaled into the bounds. Raises ValueError and OSError."""
     with path.open("rb") as file:
         data = file.read(MOST_BYTES + 1)
     if len(data) > MOST_BYTES:

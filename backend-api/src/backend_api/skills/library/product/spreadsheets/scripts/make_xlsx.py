@@ -34,7 +34,7 @@ STYLES = (
 
 
 def column(index: int) -> str:
-    """0 is A, 26 is AA."""
+    """The name of a column: 0 is A, 26 is AA."""
     letters = ""
     index += 1
     while index:

@@ -1,4 +1,4 @@
-"""What an Excel workbook holds, with the standard library alone."""
+"""Print the contents of an Excel workbook, with the standard library alone."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LINK = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
 MOST_BYTES = 200 * 1024 * 1024
 FIRST_ROWS = 8
 DAYS = {14, 15, 16, 17, 22}
-"""Numbers of the formats for days that every workbook has."""
+"""Numbers of the date formats that every workbook has."""
 
 
 class Workbook:

@@ -1,4 +1,4 @@
-"""What is wrong with the pages of a folder, as far as their files tell."""
+"""List the faults of a folder's pages that show in their files."""
 
 from __future__ import annotations
 
