@@ -45,12 +45,12 @@ class Changes(Protocol):
 
 
 def no_instructions(_: ToolResult) -> list[FolderInstructions]:
-    """Of nothing."""
+    """No folder instructions."""
     return []
 
 
 class LiveOutput:
-    """Output on its way to the client: joined while nobody fetches it, and dropped past the bound."""
+    """Output on its way to the client: chunks that nobody fetched are joined, and text past the bound is dropped."""
 
     def __init__(self, limit: int = MAX_OUTPUT_CHARACTERS) -> None:
         self._room = limit
@@ -68,12 +68,12 @@ class LiveOutput:
             self.changed.set()
 
     def with_note(self, note: str) -> str:
-        """What a terminal shows of all that was written, and why there is no more."""
+        """The written text as a terminal shows it, followed by the reason why there is no more."""
         shown = screen_text("".join(self._shown)).rstrip()
         return f"{shown}\n[{note}]" if shown else f"[{note}]"
 
     def next_frame(self) -> OutputFrame | None:
-        """All that is pending as one frame."""
+        """All pending output as one frame."""
         self.changed.clear()
         if not self._pending:
             return None

@@ -38,7 +38,7 @@ def numbered(name: str, number: int) -> str:
 
 
 def _parts(name: str) -> tuple[str, str]:
-    """What a name is, and its ending: one that begins with its only dot has none, and an archive has two."""
+    """The stem of a name and its suffix: a leading dot starts no suffix, and an archive has a double one."""
     stem, dot, last = name.rpartition(".")
     if not stem:
         return name, ""

@@ -11,7 +11,7 @@ _BEFORE_LIBRARY = re.compile(
 )
 """Bounded: where a path may begin, it is followed no farther than paths of environments go."""
 _OWN = ("/workspace/", "/home/")
-"""Where the agent's own environments are: those it finds by their path."""
+"""Folders of the agent's own environments, whose paths it needs to see."""
 _SYSTEM = frozenset({"/", "/usr", "/usr/local"})
 SHORT = "…/"
 

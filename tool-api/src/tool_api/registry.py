@@ -51,7 +51,7 @@ def tool_table(
     workspace: Workspace,
     restart: Restart,
 ) -> Mapping[str, AnyTool]:
-    """All tools by name; `restart` starts the browser anew.
+    """All tools by name; `restart` restarts the browser.
 
     Raises:
         ValueError: two tools share a name.

@@ -90,7 +90,8 @@ class Workspace:
 
     @contextlib.contextmanager
     def locate(self, path: str, *, follow: bool = True, make_folders: bool = False) -> Generator[Located]:
-        """Where a path leads; the last part need not exist, and is itself never a link unless `follow` is false.
+        """The place a path leads to; its last part need not exist. Links are resolved, a last one only if `follow` is
+        true.
 
         Raises:
             PathForbiddenError: it leads out of the roots.

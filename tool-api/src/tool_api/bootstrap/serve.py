@@ -135,8 +135,8 @@ def _on_orphaned(end: Callable[[], None]) -> None:
 
 
 async def _on_disk_full(services: Services, *, goes_on: bool) -> None:
-    """What runs may be what fills it; what frees it again is a new command. Where it goes on, what was left running
-    behind a command or beside it ends, too."""
+    """End the commands that may fill the workspace; a new command can free it again. If the disk still fills after that
+    (`goes_on`), end programs left in the background as well."""
     disk = services.keep_alive.disk
     _log.warning("the workspace holds more than it may", extra={"bytes": disk.used_bytes, "files": disk.used_files})
     if goes_on:

@@ -1,4 +1,4 @@
-"""What a sandbox that nobody has claimed does before it says that it is ready.
+"""Warm-up of an unclaimed sandbox before it reports that it is ready.
 
 Whoever claims it waits for its first answers: nothing is left to be loaded then, no shell to be started, and no browser
 in the middle of its own start takes the processors. Until then its desktop rests, held still by the sandbox itself; the

@@ -50,7 +50,7 @@ class Desktop:
         self._awake = asyncio.Event()
         self._awake.set()
         self.reason = self._programs.missing
-        """Why there is no desktop, or none that is whole."""
+        """The reason why the desktop is missing or incomplete."""
 
     @property
     def has_desktop(self) -> bool:

@@ -19,14 +19,14 @@ _REFUSED_EVENTS = frozenset({"os.remove", "os.rename", "os.rmdir", "os.mkdir", "
 
 
 def limit() -> None:
-    """Time and memory of this process."""
+    """Limit the time and memory of this process."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 def install() -> None:
-    """For the rest of this process, once the libraries that it needs are loaded."""
+    """Put up the fence for the rest of this process, once the libraries that it needs are loaded."""
     # Else files of the machine are looked up the first time that a library asks for the type of a name.
     mimetypes.init(())
     of_python = tuple(f"{os.path.realpath(folder)}/" for folder in sys.path if folder)

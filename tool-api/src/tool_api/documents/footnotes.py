@@ -15,7 +15,7 @@ from markdown_it.token import Token
 _REFERENCE = re.compile(r"\[\^([^\[\]\s^]{1,100})\]")
 _DEFINITION = re.compile(_REFERENCE.pattern + r":[ \t]*")
 _INDENT = 4
-"""By so much the further blocks of a note are indented."""
+"""Spaces by which further blocks of a note are indented."""
 
 
 class _Note(NamedTuple):
@@ -24,7 +24,7 @@ class _Note(NamedTuple):
 
 
 def with_footnotes(markdown: MarkdownIt) -> MarkdownIt:
-    """One that sets the notes at the end, those too to which nothing refers."""
+    """The parser with footnotes: it sets the notes at the end, including unreferenced ones."""
     markdown.block.ruler.before("reference", "footnote", _definition, {"alt": ["paragraph", "reference"]})
     markdown.inline.ruler.before("link", "footnote", _reference)
     markdown.core.ruler.after("inline", "footnotes", _set_at_end)

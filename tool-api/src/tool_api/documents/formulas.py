@@ -19,7 +19,7 @@ _WORD = re.compile(r"[A-Za-z0-9_]")
 
 
 class Formula(NamedTuple):
-    """In TeX; `is_displayed` is one on a line of its own, and the text goes on at `end`."""
+    """A formula in TeX; `is_displayed` if it is on a line of its own, and the text goes on at `end`."""
 
     tex: str
     is_displayed: bool
@@ -59,7 +59,7 @@ def _among_words(text: str, at: int) -> Formula | None:
 
 
 def with_formulas(markdown: MarkdownIt) -> MarkdownIt:
-    """One that makes tokens `formula` of them, whose markup is `display` for one on a line of its own."""
+    """The parser with formulas: they become tokens `formula`, whose markup is `display` on a line of their own."""
     markdown.inline.ruler.before("escape", "formula", _inline)
     markdown.inline.add_terminator_char("$")
     markdown.block.ruler.before("fence", "formula", _block, {"alt": ["paragraph", "reference", "blockquote", "list"]})

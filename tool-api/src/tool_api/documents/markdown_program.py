@@ -42,12 +42,12 @@ class _Pictures:
         return f"{self._mark}:{self.written.index(written)}"
 
     def within(self, content: str) -> str:
-        """With the addresses of pictures in HTML replaced."""
+        """The HTML with the addresses of its pictures replaced."""
         return _IMG.sub(lambda found: f'{found[1]}"{self.address(html.unescape(found[2][1:-1]))}"', content)
 
 
 class _Drawings:
-    """What is drawn by libraries elsewhere: formulas and diagrams."""
+    """Formulas and diagrams, which are drawn elsewhere by libraries."""
 
     def __init__(self, mark: str) -> None:
         self.all: list[dict[str, str]] = []
@@ -78,7 +78,7 @@ class _Drawings:
 
 
 def markdown_parser() -> MarkdownIt:
-    """Reads Markdown as it is printed."""
+    """The parser of Markdown that is printed."""
     markdown = with_emphasis(MarkdownIt("zero")).configure("commonmark").enable(["table", "strikethrough"])
     return with_link_targets(with_footnotes(with_formulas(markdown)))
 

@@ -8,11 +8,11 @@ from itertools import islice
 from typing import Protocol
 
 LONGEST_LINE = 4_000
-"""Longer ones are several: what is left out of a part is left out by lines."""
+"""Longer lines are split: a part leaves out whole lines only."""
 
 
 class RefusedDocumentError(Exception):
-    """Nothing of it is read; the message says why, and what may help."""
+    """The document was refused; the message says why, and what may help."""
 
 
 class Document(Protocol):
@@ -28,7 +28,7 @@ class Document(Protocol):
     def count(self) -> int: ...
 
     def mark(self, number: int) -> str:
-        """What stands above a page, empty where the document has no pages."""
+        """The mark above a page, empty if the document has no pages."""
         ...
 
     def lines(self, number: int) -> Iterator[str]:

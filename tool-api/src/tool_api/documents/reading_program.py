@@ -55,7 +55,7 @@ def _read(data: bytes, kind: Kind, asked: Asked) -> str:
 
 
 def _office_format(data: bytes) -> str:
-    """By what is in it: its name may end in anything."""
+    """The format of an Office document by its content: its name may end in anything."""
     archive = Archive(data)
     try:
         media_type = archive.read("mimetype")[:200].strip().decode("ascii", "replace")

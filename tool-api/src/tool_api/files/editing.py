@@ -135,7 +135,7 @@ def _present(place: Located) -> bytes | None:
 
 
 def _text_of(data: bytes, encoding: TextEncoding) -> str | None:
-    """None where writing it back would change other bytes than those that were edited."""
+    """The text of a file; None if writing it back would change bytes other than the edited ones."""
     try:
         text = encoding.decode(data)
         # Not all that stands in a file can be sent.

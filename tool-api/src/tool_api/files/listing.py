@@ -38,7 +38,7 @@ def language_of(name: str) -> str | None:
 
 
 def changed_at(state: os.stat_result) -> datetime:
-    """When a file was changed, as far as a date can say: a file may bear any time its owner gives it."""
+    """The modification time, clamped to the range of dates: a file may bear any time its owner gives it."""
     return datetime.fromtimestamp(min(max(state.st_mtime, _EARLIEST), _LATEST), UTC)
 
 

@@ -73,7 +73,7 @@ class Upload:
 
     @property
     def fault(self) -> InvalidUploadError | TooLargeError | None:
-        """What is wrong with the body; the rest of it need not be read."""
+        """The fault of the body; the rest of it need not be read."""
         return self._fault
 
     async def finish(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""What a route asks of the token it is called with."""
+"""The token check of the routes."""
 
 from __future__ import annotations
 

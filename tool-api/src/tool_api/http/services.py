@@ -1,4 +1,4 @@
-"""What the routes work with, made once at the start."""
+"""The services behind the routes, made once at the start."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Services:
     keep_alive: KeepAliveResponder
     max_upload_bytes: int
     allowed_commands: frozenset[str] = frozenset()
-    """Empty: all."""
+    """Commands that may be run; empty for all."""
     skills: Path = SKILLS
 
 

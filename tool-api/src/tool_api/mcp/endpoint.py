@@ -56,7 +56,7 @@ class McpEndpoint:
         return self._manager
 
     async def _serve(self, started: asyncio.Future[StreamableHTTPSessionManager]) -> None:
-        """In a task of its own, as whoever asks first goes away first."""
+        """Run the server in a task of its own, so that it outlives the first client's request."""
         try:
             session_manager = await asyncio.to_thread(_load)
             manager = session_manager(

@@ -50,7 +50,7 @@ class McpTools:
     calls: Calls
 
     async def list_tools(self, context: _Context, _: PaginatedRequestParams | None) -> ListToolsResult:
-        """Those that the token may call, all at once."""
+        """The tools that the token may call, all at once."""
         grant = _grant(context)
         return ListToolsResult(tools=[forms.listed(tool) for tool in self.tools.values() if grant.allows(tool.scope)])
 
@@ -88,7 +88,7 @@ class McpTools:
 def session_manager(
     tools: Mapping[str, AnyTool], calls: Calls, *, version: str, max_body_bytes: int
 ) -> StreamableHTTPSessionManager:
-    """What answers the requests of clients, of the stateless protocol and of the older ones with a session."""
+    """The manager of client requests, of the stateless protocol and of the older ones with a session."""
     offered = McpTools(tools=tools, calls=calls)
     server: Server[Any] = Server(
         "sandbox", version=version, on_list_tools=offered.list_tools, on_call_tool=offered.call_tool
@@ -99,5 +99,5 @@ def session_manager(
 
 
 def _grant(context: _Context) -> Grant:
-    """What the token of the very request allows: a session may be used with several."""
+    """The grant of this request's token: a session may be used with several."""
     return grant_of_request(cast("Request", context.request).scope)

@@ -12,8 +12,8 @@ _SAYS_NOTHING = re.compile(
     rf"(?:{_NPM}|npm (?:notice|warn|WARN)\b.*|\[notice\].*|{_NPM}A complete log of this run can be found in:?.*"
     rf"|{_NPM}/\S+\.log|{_NPM}Note that you can also install from a|{_NPM}tarball, folder, http url, or git folder\.)"
 )
-"""Of npm and pip: lines that are empty but for who writes, news of versions, and where a log lies in the sandbox, which
-hardly anybody can read."""
+"""Lines of npm and pip without a reason: empty but for the program's name, news of versions, and the place of a log in
+the sandbox, which hardly anybody can read."""
 
 
 def complaint(said: str) -> str:

@@ -65,7 +65,7 @@ class McpProgram:
         await self._program.wait()
 
     async def ending(self) -> str:
-        """How it ended, with its last errors; values of its environment variables are masked."""
+        """The exit reason of the program with its last errors; values of its environment variables are masked."""
         try:
             async with asyncio.timeout(END_S):
                 ended = f"it ended with the exit code {await self._program.wait()}"

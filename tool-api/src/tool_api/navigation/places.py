@@ -1,4 +1,4 @@
-"""What is asked of source code, and what is answered."""
+"""Questions about source code, and their answers."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from enum import StrEnum
 MAX_NAME_CHARACTERS = 200
 MAX_TEXT_CHARACTERS = 4000
 MAX_PLACES = 300
-"""Of one answer; more is said to be there."""
+"""Places that one answer holds; the number of further ones is reported."""
 MAX_FILE_BYTES = 1024 * 1024
 """A larger file is not read: hardly anybody wrote it."""
 
 
 class Wanted(StrEnum):
-    """All definitions, those whose name holds a text, those of a name with their source, or where a name is used."""
+    """The kinds of questions: all definitions, those whose name holds a text, those of a name with their source, or the
+    uses of a name."""
 
     SYMBOLS = "symbols"
     MATCHING = "matching"
@@ -55,7 +56,8 @@ class Place:
 
 @dataclass(slots=True, kw_only=True)
 class Looked:
-    """How far it came. `left_out` are places beyond the bound, `large` and `hard` files that were not understood."""
+    """The extent of a search. `left_out` are places beyond the bound, `large` and `hard` files that were not
+    understood."""
 
     files: int = 0
     left_out: int = 0
@@ -66,7 +68,8 @@ class Looked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """A line of what the program says: the file it goes into next, what is there, or, at the end, how far it came."""
+    """A line of the program's output: the file it looks into next, the places found, or, at the end, the extent of the
+    search."""
 
     at: str | None = None
     places: list[Place] | None = None

@@ -16,7 +16,7 @@ from tool_api.tree_walk import Folder, walk
 
 SKIPPED = frozenset({".git", ".hg", ".svn", "node_modules", "__pycache__"})
 _ENVIRONMENT = "pyvenv.cfg"
-"""Stands in the folder of an environment of Python, which holds what others wrote."""
+"""A file that marks a Python environment, whose sources others wrote."""
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -30,8 +30,8 @@ class SourceFile:
 
 
 def source_files(target: str, above: list[tuple[str, str]], skipped: frozenset[str]) -> Iterator[SourceFile]:
-    """Of a folder, in the order of their paths, or the one file. `above` are the texts of `.gitignore` of the folders
-    above, each with the way from there to the target."""
+    """The source files of a folder in the order of their paths, or the one file. `above` are the texts of `.gitignore`
+    of the folders above, each with the relative path from there to the target."""
     if target != ".":
         folder = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:

@@ -17,7 +17,7 @@ _TYPES = frozenset({"class", "interface", "trait", "struct", "enum", "union", "t
 _WORD = re.compile(r"[^\W\d]\w*")
 _SEPARATOR = re.compile(r"::|\.|\\")
 _MATCH_LIMIT = 10_000
-"""Of what a query may hold at a time: else a source could be made for which it holds all of it."""
+"""Matches that a query may hold at a time: without a limit a crafted source could make it hold all of them."""
 _MAX_DEPTH = 500
 
 
@@ -38,12 +38,12 @@ class Symbol:
 
     @property
     def way(self) -> str:
-        """Its name after that of what it is inside of."""
+        """The name, qualified by what encloses it."""
         return f"{self.container}.{self.name}" if self.container and self.name else self.name or self.container
 
 
 def symbols_of(source: bytes, tree: Tree, language: str) -> list[Symbol]:
-    """In the order of the source. Values inside of functions are not among them."""
+    """The definitions in the order of the source, without values inside functions."""
     cursor = QueryCursor(grammar(language).query, match_limit=_MATCH_LIMIT)
     cursor.set_max_start_depth(_MAX_DEPTH)
     first: dict[int, _Capture] = {}
@@ -86,7 +86,7 @@ def _read_capture(source: bytes, pattern: int, captures: dict[str, list[Node]]) 
 
 
 def _declared(node: Node) -> Node:
-    """The name in what a language of C's kind declares something by."""
+    """The name in a declarator of a C-like language."""
     while True:
         inner = node.child_by_field_name("declarator")
         if inner is None and node.type in ("reference_declarator", "parenthesized_declarator"):
@@ -104,7 +104,7 @@ def _text(source: bytes, node: Node) -> str:
 
 
 def _split(name: str) -> tuple[str, str, str]:
-    """Before and after the last separator that is not in brackets of a type."""
+    """The parts before and after the last separator outside the brackets of a type."""
     if "operator" in name or "<" in name.partition("::")[2]:
         return "", "", name
     at = list(_SEPARATOR.finditer(name))

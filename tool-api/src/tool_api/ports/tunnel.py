@@ -17,11 +17,10 @@ logger = logging.getLogger(__name__)
 
 CHUNK_BYTES = 64 * 1024
 LOOPBACK = ("127.0.0.1", "::1")
-"""Nothing else is ever connected to. Many development servers listen on the second alone."""
+"""The only addresses that are connected to. Many development servers listen on the second alone."""
 SMALL_BYTES = 512
 _GATHER_S = 0.001
-"""What a program says in small pieces within this goes on as one: who reads it takes so many small frames and no
-more."""
+"""Seconds in which small pieces of output are joined into one frame: receivers handle only so many small frames."""
 _FLUSH_S = 1.0
 
 
@@ -121,7 +120,7 @@ class _Tunnel:
         return CloseCode.ENDED
 
     async def _requests(self) -> CloseCode | None:
-        """None where the program takes no more."""
+        """Send the viewer's bytes to the program; returns None when the program takes no more."""
         try:
             while True:
                 message = await self._websocket.receive()

@@ -40,7 +40,7 @@ class Backlog:
         return bytes(self._data[at : at + most])
 
     def modes(self) -> str:
-        """What brings a cleared screen into the modes that hold at `start`."""
+        """The escape sequences that bring a cleared screen into the modes in force at `start`."""
         on = "".join(f"\x1b[?{mode.decode()}h" for mode in sorted(self._modes - {_HIDDEN_CURSOR}))
         return on + ("\x1b[?25l" if _HIDDEN_CURSOR in self._modes else "")
 

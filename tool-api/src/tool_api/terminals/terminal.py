@@ -33,7 +33,7 @@ _READ_BYTES = 64 * 1024
 _READ_PAUSE_S = 0.008
 """Between two reads: a program that writes without end is read at 8 MB a second at most."""
 _AHEAD_BYTES = 128 * 1024
-"""Nothing is read while even the fastest viewer is so far behind."""
+"""Bytes the fastest viewer may be behind; reading stops beyond that."""
 _RESIZE_PAUSE_S = 0.05
 _LAST_READ_BYTES = 1024 * 1024
 _INTERRUPT = b"\x03"
@@ -41,7 +41,7 @@ _INTERRUPT = b"\x03"
 
 @dataclass(frozen=True, slots=True)
 class TerminalSize:
-    """In characters."""
+    """The size in characters."""
 
     cols: int = 80
     rows: int = 24
@@ -96,8 +96,8 @@ class Terminal:
             self._read_on()
 
     def next_piece(self, viewer: Viewer, most: int) -> bytes:
-        """What the viewer is sent next: nothing while it is shown all, or has no room. One that is so far behind that
-        what it needs is gone goes on with what is kept."""
+        """The next bytes for the viewer: none while it is up to date or has no room. One so far behind that its bytes
+        are gone continues with what is kept."""
         if viewer.offset < self.backlog.start:
             viewer.move_to(self.backlog.start)
             viewer.send(self._attached(viewer))

@@ -16,7 +16,7 @@ class TooManyTerminalsError(Exception):
 
 
 class Terminals:
-    """All terminals; an async context manager that ends them. Opens nothing before it is used."""
+    """The terminals by name; an async context manager that ends them. Opens nothing before it is used."""
 
     def __init__(self, workspace: Path, display: Callable[[], str | None] = lambda: None) -> None:
         self._workspace = workspace
@@ -36,7 +36,7 @@ class Terminals:
         return any(terminal.is_busy for terminal in self._terminals.values())
 
     def entries(self) -> list[TerminalEntry]:
-        """In the order in which they were opened."""
+        """The terminals in the order in which they were opened."""
         return [
             TerminalEntry(
                 name=terminal.name,

@@ -1,4 +1,4 @@
-"""Where one viewer of a terminal is in its output."""
+"""The position of one viewer in a terminal's output."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Viewer:
 
     @property
     def room(self) -> int:
-        """How many bytes may be sent."""
+        """Bytes that may be sent."""
         if self._acknowledged is None:
             return WINDOW_BYTES
         return max(0, WINDOW_BYTES - (self.offset - self._acknowledged))

@@ -29,8 +29,7 @@ STALLED_S = 30.0
 MOST_BAD_FRAMES = 50
 SMALL_BYTES = 512
 _GATHER_S = 0.001
-"""What programs write in small pieces within this goes out as one: who reads it takes so many small frames and no
-more."""
+"""Seconds in which small pieces of output are joined into one frame: receivers handle only so many small frames."""
 
 
 async def serve_viewer(
@@ -54,7 +53,7 @@ async def serve_viewer(
 
 
 async def close_socket(websocket: WebSocket, code: CloseCode, reason: str = "") -> None:
-    """Close it; the viewer may have gone first."""
+    """Close the socket; the viewer may have gone first."""
     with suppress(RuntimeError, OSError, WebSocketDisconnect, TimeoutError):
         async with asyncio.timeout(STALLED_S):
             await websocket.close(code, reason)

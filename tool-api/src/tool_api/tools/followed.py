@@ -1,4 +1,4 @@
-"""What runs in a sandbox while somebody may follow it."""
+"""The output and end of a program that can be followed while it runs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Followed:
         self._end = asyncio.Event()
 
     def take_unread(self) -> str:
-        """What was written since the last time it was taken."""
+        """The output since the last call."""
         text = "".join(self._unread)
         self._unread.clear()
         self._unread_size = 0

@@ -1,4 +1,4 @@
-"""What a tool is to the registry: a specification, typed arguments and an asynchronous handler."""
+"""A tool of the registry: a specification, typed arguments and an asynchronous handler."""
 
 from __future__ import annotations
 
@@ -89,5 +89,5 @@ def done(output: str, *, display: Display | None = None, changed_paths: list[str
 
 
 def failed(output: str, *, display: Display | None = None, changed_paths: list[str] | None = None) -> ToolResult:
-    """It did not; `output` says why, and what may work."""
+    """The tool failed; `output` says why, and what may work."""
     return ToolResult(success=False, output=output, display=display, changed_paths=changed_paths or [])

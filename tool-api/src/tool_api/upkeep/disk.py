@@ -1,4 +1,4 @@
-"""How much the workspace holds, and what may still be put into it."""
+"""The use of the workspace, and the room left in it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ _log = logging.getLogger(__name__)
 
 _TICK_S = 1.0
 _BUSY_TICK_S = 0.1
-"""While something runs, or the disk fills: what a command writes between two ticks is over the limit at worst."""
+"""The tick in seconds while something runs or the disk fills: at worst a command's writes between two ticks are over
+the limit."""
 _LOOK_S = 20.0
 _SHARE = 20
 _HURRIED_SHARE = 4
@@ -58,7 +59,7 @@ class DiskWatch:
 
     @property
     def notice(self) -> str | None:
-        """What to say to whoever works in a full workspace."""
+        """A notice for work in a full workspace."""
         if not self.is_full:
             return None
         holds = f"{_megabytes(self.used_bytes or 0)} of the {_megabytes(self._limit_bytes)}"
@@ -71,7 +72,7 @@ class DiskWatch:
         )
 
     async def write_bound(self) -> WriteBound:
-        """What may be written from now on, counted anew unless a look that is worth its cost was made just before.
+        """The current write limit, counted anew unless a recent count is still good enough for its cost.
 
         Asked before each command, so that what the last one left behind, or one before a restart, counts.
         """
@@ -110,8 +111,8 @@ class DiskWatch:
         return max(self._room, 0) if self._limit_bytes else None
 
     async def _look_again(self) -> None:
-        """Before anything is refused, deleted files that were still held included; many who ask at once share a look,
-        and none follows another without a pause."""
+        """Count again before anything is refused, including deleted files that were still held open; concurrent callers
+        share a look, and none follows another without a pause."""
         asked = time.monotonic()
         async with self._looking:
             if self._began_at > asked:
@@ -129,14 +130,14 @@ class DiskWatch:
         self.wrote(wanted)
 
     def refusal(self, wanted: int) -> str:
-        """Why so much is not taken."""
+        """The error text for a write of this size."""
         return (
             f"The workspace has room for {_megabytes(max(self._room, 0))} more of the {_megabytes(self._limit_bytes)} "
             f"it may hold, and this takes {_megabytes(wanted)}. Delete files first, then try again."
         )
 
     def wrote(self, count: int, files: int = 0) -> None:
-        """So many bytes and files came in since the last look; or, below zero, were taken out again."""
+        """Add bytes and files written since the last look; negative numbers for those removed again."""
         self._came_bytes += max(count, 0)
         self._came_files += max(files, 0)
         if self.used_bytes is not None and self.used_files is not None:
@@ -213,12 +214,12 @@ class DiskWatch:
         self._cost_s = self._looked_at - began
 
     def _count(self) -> tuple[TreeSize, float]:
-        """With the processor time it took."""
+        """The size of the workspace, and the processor time spent on counting it."""
         began = time.thread_time()
         return tree_size(str(self._workspace)), time.thread_time() - began
 
     def _count_deleted(self) -> TreeSize:
-        """What was deleted of it and is still held open."""
+        """The size of the workspace's deleted files that are still held open."""
         try:
             device = self._workspace.stat().st_dev
         except OSError:

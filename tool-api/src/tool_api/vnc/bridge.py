@@ -25,7 +25,7 @@ _ASK_AGAIN_S = 0.02
 
 
 class CloseCode(IntEnum):
-    """Why the bridge closes a socket."""
+    """Reasons for which the bridge closes a socket."""
 
     ENDED = 1000
     UNSUPPORTED = 1003

@@ -34,7 +34,8 @@ class ScreenFitting:
 
     @asynccontextmanager
     async def viewer(self, socket_path: str) -> AsyncGenerator[Callable[[int, int], None]]:
-        """For as long as somebody watches: what is given is called with the width and height of their panel."""
+        """A viewer for the duration of the block, which gets a function to call with the width and height of its
+        panel."""
         me = object()
 
         def want(width: int, height: int) -> None:
@@ -62,7 +63,7 @@ class ScreenFitting:
             await asyncio.gather(self._task, return_exceptions=True)
 
     async def _fit(self, socket_path: str) -> None:
-        """Until nobody watches and the size is the usual one again."""
+        """Fit the screen until nobody watches and the size is the usual one again."""
         while self._watchers or self._has != self._usual:
             self._changed.clear()
             wanted = next(reversed(self._wanted.values()), None)

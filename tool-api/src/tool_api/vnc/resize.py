@@ -70,7 +70,7 @@ async def _resize(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, si
 
 
 async def _next_layout(reader: asyncio.StreamReader) -> tuple[int, int, tuple[int, int]]:
-    """Why the layout is told, with which status, and the number and flags of its first screen."""
+    """The reason for and status of the next layout message, and the number and flags of its first screen."""
     while True:
         kind = (await reader.readexactly(1))[0]
         if kind == _UPDATE:

@@ -1,11 +1,11 @@
-"""What sizes a screen may be given, and the one that fits a viewer's panel best."""
+"""The allowed sizes of a screen, and the one that fits a viewer's panel best."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 STEP = 16
-"""Of sizes closer to each other than this one is used: a panel that is dragged does not change it at each pixel."""
+"""Pixels between allowed sizes, so that dragging a panel does not resize the screen at each pixel."""
 NARROWEST, LOWEST = 480, 320
 """Browsers have no narrower windows."""
 WIDEST, HIGHEST = 2560, 1600

@@ -29,7 +29,7 @@ class RfbProtocolError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Message:
-    """How a message is framed: its length follows from its first `header` bytes."""
+    """The framing of a message: its length follows from its first `header` bytes."""
 
     header: int
     length: Callable[[bytes], int]
@@ -104,7 +104,7 @@ class ViewerFilter:
         return len(self._buffer)
 
     def feed(self, data: bytes) -> bytes:
-        """What may go on of `data` and of what was held back before. Raises `RfbProtocolError`."""
+        """The bytes of `data`, and of those held back before, that may go on. Raises `RfbProtocolError`."""
         if self._skip >= len(data):
             self._skip -= len(data)
             return b""

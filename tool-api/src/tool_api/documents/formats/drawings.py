@@ -1,4 +1,4 @@
-"""What stands in drawings of Office documents: text, the numbers of charts, the words of diagrams."""
+"""Text of drawings in Office documents: shapes, the numbers of charts, the words of diagrams."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _inner(element: Element, depth: int) -> str:
 
 
 def _shown(element: Element) -> Iterator[Element]:
-    """Its children; of the ways that something is written for different programs, the richest."""
+    """The element's children; of alternatives for different programs, the richest one."""
     for child in element:
         if local(child) != "AlternateContent":
             yield child

@@ -51,7 +51,7 @@ def _lines(mail: EmailMessage) -> Iterator[str]:
 
 
 def _leaves(mail: EmailMessage) -> tuple[list[Message], list[Message], list[Message]]:
-    """Its texts, the pages that say the same, and all else, of what a mail within it has nothing."""
+    """The mail's text parts, their HTML versions, and all other parts; nothing from inside an attached mail."""
     texts: list[Message] = []
     pages: list[Message] = []
     others: list[Message] = []

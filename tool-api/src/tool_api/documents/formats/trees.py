@@ -21,7 +21,7 @@ SAFE: dict[str, Any] = {"resolve_entities": False, "no_network": True, "load_dtd
 
 
 def parse(content: bytes) -> tuple[Element, str]:
-    """The root, and what is wrong with the rest, which is empty for a whole one. Raises `BrokenPartError`."""
+    """The root, and the fault in the rest, empty if the document is whole. Raises `BrokenPartError`."""
     parser = etree.XMLParser(recover=True, remove_comments=True, remove_pis=True, **SAFE)
     try:
         root = etree.fromstring(plain_namespaces(content), parser)
@@ -34,7 +34,7 @@ def parse(content: bytes) -> tuple[Element, str]:
 
 
 def plain_namespaces(content: bytes) -> bytes:
-    """With the names of the ISO standard's strict form as all programs write them."""
+    """The content with the namespaces of the ISO standard's strict form replaced by the usual ones."""
     return _STRICT.sub(rb"http://schemas.openxmlformats.org/\1/2006/\2", content)
 
 

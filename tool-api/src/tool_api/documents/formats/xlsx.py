@@ -29,7 +29,7 @@ class _Sheet:
 
 
 class Workbook:
-    """Of a formula its value is read or, where no program has computed one yet, the formula."""
+    """A workbook; a formula shows its value or, if no program has computed one yet, the formula itself."""
 
     unit = "sheet"
 
@@ -87,7 +87,7 @@ class Workbook:
         yield from told(left_out)
 
     def _part(self, kind: str, what: str) -> Element | None:
-        """What the workbook has of a kind, None where there is nothing or it can't be read."""
+        """The workbook's part of a kind, None if there is none or it can't be read."""
         usual = [name for name in (f"xl/{kind}.xml",) if name in self._package.archive]
         for name in self._package.related(self._main, kind) or usual:
             try:

@@ -13,7 +13,7 @@ from tool_api.tools.shell.bash import Bash, ShellState
 from tool_api.tools.shell.command import Command
 
 MAX_KEPT = 16
-"""Of those that ended; each may have written as much as any command."""
+"""Ended commands that are kept; each may have written as much as any command."""
 
 
 class TooManyBackgroundCommandsError(Exception):
@@ -31,7 +31,7 @@ class BackgroundCommand:
         self._timeout_s = timeout_s
         self._began = time.monotonic()
         self.ended_at: float | None = None
-        """By `time.monotonic()`."""
+        """End time by `time.monotonic()`."""
         self._end = asyncio.Event()
         self._wanted = asyncio.Event()
         self._task = asyncio.get_running_loop().create_task(self._follow(), name=f"background {background_id}")
@@ -42,7 +42,7 @@ class BackgroundCommand:
 
     @property
     def seconds(self) -> float:
-        """How long it has run."""
+        """The run time in seconds."""
         return (self.ended_at or time.monotonic()) - self._began
 
     async def wait(self, timeout_s: float) -> bool:
@@ -76,7 +76,8 @@ class BackgroundCommand:
 
 
 class BackgroundCommands:
-    """All of a sandbox by id; an async context manager that ends them. Opens nothing before it is used."""
+    """The sandbox's background commands by id; an async context manager that ends them. Opens nothing before it is
+    used."""
 
     def __init__(self, workspace: Path, environment: Callable[[], dict[str, str]]) -> None:
         self._workspace = workspace
@@ -108,7 +109,7 @@ class BackgroundCommands:
     async def start_command(
         self, background_id: str | None, text: str, timeout_s: float, *, file_bytes: int | None = None
     ) -> BackgroundCommand:
-        """Start one, which makes no larger file than that; an id that is known already answers what has it.
+        """Start a command that makes no file larger than `file_bytes`; a known id returns the command that has it.
 
         Raises `TooManyBackgroundCommandsError` and `OSError`.
         """
@@ -127,7 +128,7 @@ class BackgroundCommands:
             return one
 
     def _forget_oldest(self) -> None:
-        """What ended last was perhaps not told yet, however long ago it began."""
+        """Forget the commands that ended first; a late end may not have been reported yet, however early the start."""
         ended = [one for one in self._commands.values() if not one.is_running]
         ended.sort(key=lambda one: one.ended_at or 0.0)
         for one in ended[: max(0, len(ended) - MAX_KEPT)]:

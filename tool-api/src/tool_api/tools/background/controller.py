@@ -27,9 +27,9 @@ class BackgroundController:
     commands: BackgroundCommands
     allowed: frozenset[str]
     notice: Callable[[], str | None] = lambda: None
-    """What to say where the workspace is full."""
+    """A notice for when the workspace is full."""
     bound: Callable[[], Awaitable[WriteBound]] = unbound
-    """What a command may write."""
+    """The write limit of a command."""
     _ending: set[asyncio.Future[None]] = field(default_factory=set[asyncio.Future[None]])
 
     async def start_command(self, call: CallContext, arguments: BackgroundRun) -> ToolResult:
@@ -85,7 +85,7 @@ class BackgroundController:
 
 
 def _result(one: BackgroundCommand) -> ToolResult:
-    """What it wrote, and a line that says how it stands: a failed command is no failure of who looked at it."""
+    """The output, and a line with the state: a failed command does not make the call that looked at it fail."""
     output = one.command.output.rstrip() or "[no output]"
     notes = "".join(f"\n[{note}]" for note in _describe(one, output))
     result = done(f"{output}{notes}", display=_display(one))

@@ -43,7 +43,7 @@ class CdpConnection:
         self._sessions: dict[int, str] = {}
         self.closed = False
         self.was_overrun = False
-        """It ended as Chrome sent a message larger than was agreed to."""
+        """Whether it ended because Chrome sent a message above the agreed size."""
 
     async def send(
         self, method: str, parameters: Payload | None = None, *, session: str | None = None, timeout_s: float = 10.0
@@ -72,7 +72,7 @@ class CdpConnection:
             self._sessions.pop(number, None)
 
     def _forget(self, session: str) -> None:
-        """The tab of a session is gone: nothing it was asked is ever answered."""
+        """Forget a tab that is gone: its pending commands will never be answered."""
         for number, asked in self._sessions.items():
             if asked == session and not self._waiting[number].done():
                 self._waiting[number].set_exception(CdpClosedError("the tab is closed"))

@@ -1,4 +1,4 @@
-"""What a page said in its console, bounded."""
+"""The console messages of a page, bounded."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Console:
         self._count = 0
 
     def on_event(self, method: str, parameters: Payload, _: str | None) -> None:
-        """Takes what of Chrome's events is a message."""
+        """Record those of Chrome's events that are messages."""
         match method:
             case "Runtime.consoleAPICalled":
                 parts = parameters.get("args", [])[:MAX_PARTS]

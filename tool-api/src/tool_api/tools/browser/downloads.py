@@ -1,4 +1,5 @@
-"""What pages download: under a name Chrome makes up first, then, whole and within bounds, under a safe one of ours.
+"""Downloads of pages: first under a name that Chrome makes up, then, once whole and within bounds, under a safe name of
+ours.
 
 Left to itself Chrome writes over a file of the same name, as soon as a page wants it.
 """
@@ -32,15 +33,15 @@ Room = Callable[[int], Awaitable[int | None]]
 
 @dataclass(slots=True)
 class Download:
-    """One file on its way. `outcome` is told once `ended` is set; `path` is None where nothing was kept."""
+    """A file on its way. `outcome` is set before `ended`; `path` is None if nothing was kept."""
 
     guid: str
     name: str
     frame: str = ""
-    """Of the tab that began it."""
+    """The main frame of the tab that began the download."""
     path: str | None = None
     size: int = 0
-    """As far as it is known by now."""
+    """The size as far as it is known."""
     received: int = 0
     outcome: str = ""
     refusal: str | None = None
@@ -62,7 +63,7 @@ class Downloads:
 
     @property
     def incoming(self) -> str:
-        """Where Chrome writes what is not whole yet."""
+        """The folder for Chrome's unfinished downloads."""
         return str(self._workspace.root / INCOMING)
 
     def take_paths(self) -> list[str]:
@@ -72,7 +73,7 @@ class Downloads:
         return paths
 
     def take_begun(self) -> list[Download]:
-        """Those that began since it was last asked and that nobody expected."""
+        """The downloads that began since the last call and that nobody expected."""
         begun, self._begun = self._begun, []
         return begun
 
@@ -105,7 +106,7 @@ class Downloads:
         return download
 
     def progress(self, parameters: Payload) -> Coroutine[Any, Any, str | None] | None:
-        """What is to be done about it: answers what to tell of one that ended, or None."""
+        """The follow-up of a progress event: it returns a note on a download that ended, or None."""
         download = self._running.get(str(parameters.get("guid")))
         if download is None:
             return None
@@ -194,7 +195,7 @@ def _name(suggested: str) -> str:
 
 
 def _link(came: Located, place: Located, name: str) -> str:
-    """Its second name: the wished one, or with a number where that is taken. Nothing is ever replaced.
+    """Link the download under the wanted name, or with a number if that is taken. Nothing is ever replaced.
 
     The second of them is the first that gets a number, as with what is uploaded.
     """

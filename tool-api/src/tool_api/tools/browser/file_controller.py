@@ -80,7 +80,7 @@ class FileTransferController:
         return await self._driver.act(context, act)
 
     async def _finished(self, download: Download, context: CallContext) -> ToolResult:
-        """Its end, or its cancelling where the call ends first."""
+        """Wait for the download to end; cancel it if the call ends first."""
         try:
             async with asyncio.timeout(max(1.0, context.remaining_s - SPARE_S)):
                 await download.ended.wait()

@@ -1,4 +1,4 @@
-"""What the model reads of a page."""
+"""The text about a page that the model reads."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class PageView:
 
 
 def describe(view: PageView, said: str, notes: Sequence[str]) -> str:
-    """What was done, where the browser is, what can be used there, and the page's text."""
+    """The action's outcome, the address, the usable elements, and the page's text."""
     parts = [*filter(None, [said]), *notes]
     parts += [f"Page: {view.title or '(no title)'}", f"Address: {view.url}"]
     parts.append(

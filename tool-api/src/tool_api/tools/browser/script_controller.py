@@ -26,7 +26,7 @@ SETTLE_S = 4.0
 
 
 class ScriptController:
-    """What the page's scripts return and say is the page's: bounded, and named as such."""
+    """Runs scripts and reads the console; output of the page is bounded and marked as the page's."""
 
     def __init__(self, driver: BrowserDriver) -> None:
         self._driver = driver

@@ -168,7 +168,7 @@ class Tab:
         return False
 
     def forget_frames(self) -> None:
-        """Of the frames in the page only what they load from now on is waited for."""
+        """Forget frames that are loading, so that only later loads are waited for."""
         self._loading_frames.clear()
 
     async def rest_frames(self, limit_s: float) -> None:

@@ -71,8 +71,8 @@ class Tabs:
         self._is_acting = False
 
     def take_notes(self, shown: Tab | None = None) -> list[str]:
-        """What happened beside the calls since it was last asked: dialogs, new tabs, downloads. `shown` is the tab in
-        front, if that is known."""
+        """Events beside the calls since the last call: dialogs, new tabs, downloads. `shown` is the tab in front, if
+        known."""
         notes = [*self._notes, *filter(None, (self._describe_opened(tab, shown) for tab in self._opened))]
         late = time.monotonic() - OPEN_S
         blocked = [url for since, url in self._wanted if since < late]
@@ -128,7 +128,7 @@ class Tabs:
         return tabs[-1]
 
     async def list(self, timeout_s: float) -> list[TabLine]:
-        """All tabs as they are now. Raises as `current`."""
+        """The tabs as they are now. Raises as `current`."""
         connection = await self._connected(timeout_s)
         found = await connection.send("Target.getTargets", {"filter": [{"type": "page"}]})
         infos: dict[str, Payload] = {str(info["targetId"]): info for info in found["targetInfos"]}
@@ -179,7 +179,7 @@ class Tabs:
             yield connection, str(attached["sessionId"])
 
     def cancel_download(self, guid: str) -> None:
-        """Stop a download; that it has ended is told as of any."""
+        """Stop a download; its end is reported like any other."""
         if self._connection is not None:
             self._start(self._cancel(self._connection, guid))
 

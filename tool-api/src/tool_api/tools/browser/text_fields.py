@@ -28,7 +28,8 @@ class TextFields:
         self._driver = driver
 
     async def fill(self, tab: Tab, index: int | None, text: str, *, clear: bool) -> str:
-        """What was done, as it is. Raises `RefusedError` where the field takes no text, or has taken none of this."""
+        """Fill a field and return what it holds then. Raises `RefusedError` if the field takes no text, or took none of
+        this."""
         where = json.dumps(index)
         field: dict[str, Any] = await tab.call(f"field({where})")
         name = f"Element [{index}]" if index is not None else "What has the focus"

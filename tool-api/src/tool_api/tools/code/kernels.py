@@ -33,7 +33,7 @@ class ContextBusyError(Exception):
 
 
 class TooManyContextsError(Exception):
-    """As many contexts are open as may be."""
+    """The limit of open contexts is reached."""
 
 
 class Context:
@@ -94,7 +94,7 @@ class Context:
 
 
 class Kernels:
-    """All contexts by name; an async context manager that ends them. Opens nothing before it is used."""
+    """The contexts by name; an async context manager that ends them. Opens nothing before it is used."""
 
     def __init__(
         self, workspace: Path, python: Path, home: Path, display: Callable[[], str | None] = lambda: None

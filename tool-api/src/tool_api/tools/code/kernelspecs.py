@@ -20,7 +20,7 @@ class KernelStartError(Exception):
 
 
 class KernelSpec(BaseModel):
-    """How a kernel is started, and for which language."""
+    """The command that starts a kernel, and the kernel's language."""
 
     name: str = ""
     argv: list[str] = Field(min_length=1)

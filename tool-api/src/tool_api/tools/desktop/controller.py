@@ -148,7 +148,7 @@ def _drag_words(display: ScaledDisplay, arguments: types.DesktopMouse) -> list[s
 
 
 async def _write(display: ScaledDisplay, text: str) -> str:
-    """By keys where all of it is on them. Another text is pasted, and the ends of lines behind it are keys again."""
+    """Type a text that is all on the keys. Paste any other text; line ends behind it are keys again."""
     if text.isascii():
         await xdotool(display.name, "type", "--delay", KEY_PAUSE_MS, "--file", "-", text=text, within_s=TYPING_S)
         return f"Typed {len(text)} characters."
@@ -170,7 +170,7 @@ async def _write(display: ScaledDisplay, text: str) -> str:
 
 
 async def _release(display: ScaledDisplay, words: list[str]) -> None:
-    """Also where the call is cancelled: no key or button stays down."""
+    """Release keys and buttons, also if the call is cancelled, so that none stays down."""
     with suppress(ScreenError):
         await asyncio.shield(xdotool(display.name, *words))
 

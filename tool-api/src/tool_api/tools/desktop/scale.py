@@ -1,4 +1,4 @@
-"""From pixels of the screen to those of a picture that models take as it is, and back."""
+"""Conversion between pixels of the screen and of a picture that models take as it is."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Scale:
         return int((x + 0.5) * self.width / wide), int((y + 0.5) * self.height / high)
 
     def to_picture(self, x: int, y: int) -> tuple[int, int]:
-        """Where a pixel of the screen is in the picture."""
+        """The pixel of the picture that shows a pixel of the screen."""
         wide, high = self.picture
         across, down = int((x + 0.5) * wide / self.width), int((y + 0.5) * high / self.height)
         return min(across, wide - 1), min(down, high - 1)

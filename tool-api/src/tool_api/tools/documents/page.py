@@ -45,7 +45,7 @@ def with_pictures(content: str, mark: str, embedded: list[str]) -> str:
 
 
 def _tag_around(content: str, after: int, found: re.Match[str]) -> tuple[int, int]:
-    """Where the `img` that has this begins and ends; the beginning is -1 where there is none of a usual length."""
+    """The start and end of the `img` tag around the match; the start is -1 if there is none of a usual length."""
     first = max(after, found.start() - MAX_TAG_CHARACTERS)
     begins = [one.start() for one in re.finditer(r"<img\b", content[first : found.start()], re.IGNORECASE)]
     end = content.find(">", found.end(), found.end() + MAX_TAG_CHARACTERS) + 1

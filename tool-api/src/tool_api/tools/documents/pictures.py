@@ -20,12 +20,12 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*:|//)")
 _WORKSPACE = re.compile(
     r"(sandbox|file|attachments?|computer|workspace):(?://localhost(?=/))?/*(.*)", re.IGNORECASE | re.DOTALL
 )
-"""What models write before a path of the workspace, as other products name files so."""
+"""Schemes that models write before a path of the workspace, as other products name files that way."""
 _SVG = re.compile(rb"^\s*(<\?xml[^>]*>\s*)?(?:<!--(?:(?!-->).)*+-->\s*+)*+(<!DOCTYPE[^>\[]*>\s*)?<svg[\s>]", re.DOTALL)
 
 
 class PictureError(Exception):
-    """It is not in the document; the message says why."""
+    """The picture is not in the document; the message says why."""
 
 
 @dataclass(slots=True)
@@ -92,7 +92,7 @@ class Pictures:
 
 
 def _within_workspace(written: str) -> str:
-    """From the workspace's root, where it is written with a scheme that means the workspace; else as it is."""
+    """The path from the workspace's root, if its scheme means the workspace; else the text unchanged."""
     found = _WORKSPACE.fullmatch(written.strip())
     if found is None:
         return written
@@ -104,7 +104,7 @@ def _within_workspace(written: str) -> str:
 
 
 def media_type_of(data: bytes) -> str:
-    """By how it begins. Raises `PictureError` for what is no picture that browsers show."""
+    """The media type of a picture by its first bytes. Raises `PictureError` if browsers don't show it."""
     if data.startswith(b"\x89PNG\r\n\x1a\n"):
         return "image/png"
     if data.startswith(b"\xff\xd8\xff"):

@@ -147,7 +147,7 @@ async def _in_other_encodings(programs: _Programs, ripgrep: str, target: str) ->
 
 
 def _other_encoding(folder: int, path: bytes) -> str | None:
-    """What people, and ripgrep, call the encoding of a file; None where that is UTF-8, or the file is no text."""
+    """The familiar name (also ripgrep's) of a file's encoding; None for UTF-8, or if the file is no text."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
     except OSError:
@@ -169,7 +169,7 @@ class _Programs:
     until: float
 
     async def run(self, command: Sequence[str], until: float | None = None) -> _Output:
-        """What one says."""
+        """The output of one program."""
         start = ProgramStart(
             command=command,
             # Of the child, which still has it then: nobody else may look into this process.

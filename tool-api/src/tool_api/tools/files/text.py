@@ -16,7 +16,7 @@ MAX_SCANNED_CHARACTERS = 256 * 1024 * 1024
 MAX_EDIT_BYTES = 10 * 1024 * 1024
 _LINE_CHARACTERS = 1024 * 1024
 _WIDER = {"big5hkscs": "BIG5-HKSCS", "cp932": "CP932", "cp949": "CP949", "mac_cyrillic": "MAC-CYRILLIC"}
-"""What iconv calls encodings of which the name that people know means fewer characters there, or nothing."""
+"""iconv's names for encodings whose familiar name means fewer characters there, or nothing."""
 
 
 class NotTextError(Exception):
@@ -138,7 +138,7 @@ def _encoded(place: Located, encoding: TextEncoding, text: str) -> bytes:
 
 
 def _refuse_uncertain(place: Located, encoding: TextEncoding, text: str) -> None:
-    """What would be other bytes in another encoding that fits must not be written on a guess."""
+    """Refuse a text that would be other bytes in another encoding that fits: it must not be written on a guess."""
     if encoding.others and not encoding.is_same_in_all(text):
         raise NotTextError(
             f"{place.path} may be in {' or '.join((encoding.name, *encoding.others))}: it holds too little text to "
@@ -203,7 +203,7 @@ def _not_in(old: str, new: str) -> str:
 
 
 def _shared(one: str, other: str) -> int:
-    """How many characters of their beginning two texts share."""
+    """The number of characters at their beginning that two texts share."""
     shorter = min(len(one), len(other))
     return next((at for at in range(shorter) if one[at] != other[at]), shorter)
 

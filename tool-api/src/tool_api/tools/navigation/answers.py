@@ -1,4 +1,4 @@
-"""What a model reads of places in source code, and what the page shows."""
+"""Results of code navigation for the model, and their display on the page."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST_NAMED = 5
 
 
 def placed(answer: Answer, folder: str) -> Answer:
-    """With paths from the workspace on, sorted."""
+    """The answer sorted, with paths that begin at the workspace."""
     looked = answer.looked
     places = [replace(place, path=folder + place.path) for place in answer.places]
     return Answer(
@@ -45,7 +45,7 @@ def symbols(path: str, answer: Answer, query: str, *, is_folder: bool) -> ToolRe
 
 
 def definitions(path: str, answer: Answer, symbol: str) -> ToolResult:
-    """As `symbols`, each with its code."""
+    """The definitions as `symbols` lists them, each with its code."""
     lines: list[str] = []
     room = _MOST_CHARACTERS
     for number, place in enumerate(answer.places[:MAX_PLACES]):

@@ -31,7 +31,7 @@ _SENTINEL_WAIT_S = 0.5
 _INTERRUPT_WAIT_S = 0.15
 _READ_BYTES = 65536
 _DRAIN_BYTES = 1024 * 1024
-"""As much as a pipe holds at most."""
+"""The most that a pipe holds."""
 _DRAIN_S = 0.5
 _CODE = re.compile(rb"\d{1,3}")
 
@@ -252,7 +252,8 @@ class Bash:
             os.close(fd)
 
     async def _drain_output(self) -> None:
-        """What bash and its programs had written: no more than a pipe holds, as some may go on writing for ever."""
+        """Read what bash and its programs had written: no more than a pipe holds, as some may go on writing for
+        ever."""
         left, until = _DRAIN_BYTES, self._loop.time() + _DRAIN_S
         while self._command is not None and self._decoder is not None and left > 0 and self._loop.time() < until:
             try:
@@ -287,7 +288,8 @@ __suite_status() {
 
 
 def _preamble(state: ShellState, nonce: str) -> str:
-    """What bash reads first: no history, no prompt, how to report after each command, and what a former bash left."""
+    """The first commands of a bash: no history, no prompt, a report after each command, and the state of a former
+    bash."""
     report = _REPORT.replace("STATUS", str(launcher.STATUS_FD)).replace("OUTPUT", str(launcher.OUTPUT_FD))
     restore = f"eval {shlex.quote(state.exports)}" if state.exports else ":"
     settings = "set +o history +H; PS1=; PS2=; export -n PS1 PS2; unset HISTFILE"

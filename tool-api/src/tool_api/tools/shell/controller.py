@@ -27,9 +27,9 @@ class ShellController:
     default_timeout_s: int
     allowed: frozenset[str]
     notice: Callable[[], str | None] = lambda: None
-    """What is to be said with each result of a command."""
+    """A notice added to each result of a command."""
     bound: Callable[[], Awaitable[WriteBound]] = unbound
-    """What a command may write; asked before and after each one."""
+    """The write limit of a command; asked before and after each one."""
 
     async def execute(self, call: CallContext, arguments: ShellExec) -> ToolResult:
         if (refused := refused_command(arguments.command, self.allowed)) is not None:

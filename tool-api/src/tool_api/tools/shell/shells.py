@@ -14,7 +14,7 @@ from tool_api.write_bound import WriteBound
 
 MAX_SHELLS = 16
 OF_AGENT = "agent-"
-"""So begin the names of shells that the gateway gives to sub-agents, each one of its own."""
+"""Prefix of the shells that the gateway gives to sub-agents, one each."""
 _WARM_UP_S = 5.0
 UNBOUND = WriteBound()
 
@@ -131,7 +131,7 @@ class Shell:
 
 
 class Shells:
-    """All shells by name; an async context manager that ends them. Opens nothing before it is used."""
+    """The shells by name; an async context manager that ends them. Opens nothing before it is used."""
 
     def __init__(self, workspace: Path, display: Callable[[], str | None] = lambda: None) -> None:
         self._workspace = workspace
@@ -182,5 +182,5 @@ class Shells:
         return sorted(self._shells)
 
     def environment(self) -> dict[str, str]:
-        """What programs of the workspace are started with."""
+        """The environment of the workspace's programs."""
         return program_environment(self._display())
