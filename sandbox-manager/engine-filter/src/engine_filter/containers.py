@@ -36,7 +36,7 @@ _SYSCTL = text(r"net\.ipv[46]\.conf\.(all|default)\.[a-z_]+")
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A body to forward, once what it names has been found to be the stack's."""
+    """A body to forward, once all it names is known to be the stack's."""
 
     body: Json
     network: str | None
@@ -82,7 +82,8 @@ def _refuse_more_rights(kept: Json, *, capabilities: set[str], forbidden: tuple[
 
 
 def own_labels(policy: Policy) -> Rule:
-    """Labels of our own alone, so that nothing else on the machine takes ours for its own, nor for a gateway."""
+    """Rule for labels of this stack alone, so that nothing else on the machine takes ours for its own, nor for a
+    gateway."""
     pairs = table(text(re.escape(LABEL_PREFIX) + r"[a-z-]{1,40}"), text(r"[^\0\n]*"))
 
     def rule(value: Any, where: str) -> Json:
@@ -169,7 +170,7 @@ def _mount(policy: Policy) -> Rule:
 
 
 def own_volume(policy: Policy) -> str:
-    """What the names of its volumes look like."""
+    """The pattern of the stack's volume names."""
     return rf"{re.escape(policy.stack)}-(ws|snap)-{REF}"
 
 

@@ -39,7 +39,7 @@ class CleanSandbox:
             await self.settle(newest)
 
     async def settle(self, sandbox: Sandbox) -> None:
-        """The same for who works on it already."""
+        """Clean a sandbox whose lease the caller already holds."""
         if sandbox.is_alive or not sandbox.occupied:
             return
         if not await self.is_here(sandbox):
@@ -51,7 +51,7 @@ class CleanSandbox:
         _log.info("sandbox removed", extra=log_fields(sandbox.identity))
 
     async def is_here(self, sandbox: Sandbox) -> bool:
-        """Whether it is at this manager's place: what never ran is everywhere."""
+        """Whether it is at this manager's place; a sandbox that never ran belongs to every place."""
         return sandbox.place in ("", ANY_PLACE) or sandbox.place == await self.host.place()
 
     async def remove(self, identity: Identity, *, keep_workspace: bool) -> None:

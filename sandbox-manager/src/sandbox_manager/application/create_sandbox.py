@@ -99,7 +99,7 @@ class CreateSandbox:
         raise EngineUnavailableError("The conversation's last computer is still being removed; try again in a moment.")
 
     async def _wait_until_awake(self, sandbox: Sandbox) -> Sandbox:
-        """One of the pool is ready before a second question could be asked."""
+        """Wait for a sandbox claimed from the pool, which is ready before a second request could be made."""
         if sandbox.endpoint is None:
             return sandbox
         ready = await self.admission.launcher.ready(sandbox.id, _WAKES_IN_S)
@@ -126,7 +126,7 @@ class CreateSandbox:
             ) from error
 
     async def _home(self, known: list[Sandbox]) -> str:
-        """Where the session's files are; empty, which is anywhere, where no manager was for `orphan_after`."""
+        """The place of the session's files; empty, which means any, if no manager was there for `orphan_after`."""
         last = next((one for one in known if one.place not in ("", ANY_PLACE)), None)
         if last is None:
             return ""

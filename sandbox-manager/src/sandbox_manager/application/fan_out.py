@@ -18,7 +18,7 @@ _MOST_REMEMBERED = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """What is done for one thing: `key` is its own, `fields` name it on a log line."""
+    """One piece of work: `key` identifies it, `fields` name it on a log line."""
 
     key: str
     fields: Mapping[str, object]

@@ -49,7 +49,7 @@ class GetSandbox:
                 await asyncio.sleep(min(left, _OTHER_MANAGER_POLL_S))
 
     async def place_in_line(self, sandbox: Sandbox) -> QueuePlace | None:
-        """Of a queued one; None for others."""
+        """The place of a queued sandbox in line; None for others."""
         if not sandbox.is_waiting:
             return None
         return place_in_line(await self.registry.find(occupied=True), sandbox.id, self.limits)

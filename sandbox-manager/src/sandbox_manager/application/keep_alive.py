@@ -1,4 +1,4 @@
-"""Tell a sandbox that somebody watches over it, and hear when it was last used."""
+"""Renew a sandbox's watchdog, and read when it was last used."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class KeepAlive:
         return await change_sandbox(self.registry, sandbox.id, filled) or sandbox
 
     async def ask(self, sandbox: Sandbox) -> Report | None:
-        """What it tells; None when it does not answer."""
+        """The sandbox's report; None if it does not answer."""
         if sandbox.endpoint is None:
             return None
         now = self.wall.now()

@@ -35,7 +35,7 @@ _RESTLESS = "Its desktop does not suspend; its image may be older than the manag
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolParts:
-    """What the pool works with. `room` tells what memory the machine has now."""
+    """Dependencies of the pool. `room` returns the machine's free memory."""
 
     registry: SandboxRecords
     host: RuntimeHost
@@ -51,8 +51,8 @@ class PoolParts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolIntervals:
-    """Seconds: left to who has just got a member, between two tries (doubled each time), and for which a
-    fingerprint is cached."""
+    """Intervals in seconds: the quiet time after a member was claimed, the pause between two tries (doubled each time),
+    and the time for which a fingerprint is cached."""
 
     quiet: float = 2.0
     first_pause: float = 5.0
@@ -82,7 +82,7 @@ class Pool:
         self._fingerprint_until = 0.0
 
     async def fingerprint(self) -> str:
-        """What a member must be made of now; looked up every few seconds. Raises `EngineUnavailableError`."""
+        """The fingerprint that members must have now; looked up every few seconds. Raises `EngineUnavailableError`."""
         loop = asyncio.get_running_loop()
         if loop.time() >= self._fingerprint_until:
             self._fingerprint = await self._parts.host.fingerprint()

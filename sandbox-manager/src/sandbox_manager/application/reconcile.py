@@ -87,7 +87,7 @@ class Reconcile:
         return {one.identity.sandbox_id: one for one in await self.lifecycle.found()}
 
     async def _is_any_dead(self, wanted: Iterable[Sandbox], found: Mapping[str, Found]) -> bool:
-        """Whether one of this place that is to run does not, by what was found."""
+        """Whether a sandbox of this place that should run does not, by what was found."""
         place = await self.host.place()
         return any(
             one.place == place
@@ -97,7 +97,7 @@ class Reconcile:
         )
 
     async def _get_settled(self, sandbox_id: str) -> Sandbox | None:
-        """None for one that is not there, or only about to be, which whoever starts it sees to."""
+        """The record; None if there is none, or if it is only about to start, which its starter sees to."""
         sandbox = await self.registry.get(sandbox_id)
         if sandbox is None or not sandbox.occupied or sandbox.status in (Status.QUEUED, Status.STARTING):
             return None

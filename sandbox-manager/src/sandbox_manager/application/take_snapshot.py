@@ -18,7 +18,7 @@ from sandbox_manager.domain.workspace import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotLimits:
-    """Of one session: how many, and how many bytes all archives together; `bounds` hold for one."""
+    """Limits of one session: the number of snapshots, and the bytes of all archives together; `bounds` hold for one."""
 
     max_count: int
     max_bytes: int

@@ -58,7 +58,7 @@ class WorkspaceWork:
     heartbeat_s: float = _HEARTBEAT_S
 
     async def get(self, session_id: str, user_id: str) -> Workspace:
-        """The record, also of a workspace nobody did anything to. Raises `NotFoundError` for another user's."""
+        """The record, also of an untouched workspace. Raises `NotFoundError` for another user's."""
         known = await self.records.get(session_id)
         if known is not None and known.user_id != user_id:
             raise NotFoundError("There is no such workspace.")
@@ -145,7 +145,7 @@ class WorkspaceWork:
                 await asyncio.sleep(_LOOK_S)
 
     def _new_owner(self, what: str) -> str:
-        """Of one call: what an earlier one still does neither renews nor ends the hold of the next."""
+        """An owner name for one call, so that a leftover of an earlier call neither renews nor ends the next hold."""
         return f"{self.owner}/{what}/{secrets.token_hex(8)}"
 
     @contextlib.asynccontextmanager

@@ -57,5 +57,5 @@ REQUESTS = RequestRules(
 
 
 def own_headers(error: DomainError) -> dict[str, str]:
-    """Who asked a manager of another engine is to come out at another one the next time."""
+    """Headers of an error: a client that reached a manager of another engine should reach a different one next time."""
     return {"Connection": "close"} if isinstance(error, ElsewhereError) else {}

@@ -1,4 +1,4 @@
-"""What a manager does all the time, each in a task of its own."""
+"""Background work of a manager, each in a task of its own."""
 
 from __future__ import annotations
 
@@ -72,13 +72,14 @@ class Upkeep:
                 await self.pool.leave()
 
     async def _sweep_always(self, stopping: asyncio.Event) -> None:
-        """The first time without the lease, which a manager that was killed may hold: all that ran here may have ended
-        with it, and nobody was told."""
+        """Sweep for ever. The first sweep goes without the lease, which a killed manager may hold: all that ran here
+        may have ended with it, unreported."""
         await _attempt(self.reconcile)
         await _repeat(self._sweep, self.interval_s, stopping)
 
     async def _sweep(self) -> None:
-        """The lease outlasts the pause between two sweeps, so that it stays with one manager until that is gone."""
+        """Sweep under a lease that outlasts the pause between two sweeps, so that it stays with one manager until that
+        is gone."""
         ttl = timedelta(seconds=self.interval_s * 1.5) + _SPARE
         if await self.leases.acquire(await self._sweep_lease(), self.owner, ttl):
             await self.reconcile()

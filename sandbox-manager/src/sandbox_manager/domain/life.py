@@ -23,7 +23,7 @@ class Status(StrEnum):
 
 
 class Move(StrEnum):
-    """What changes a sandbox's status."""
+    """The events that change a sandbox's status."""
 
     BOOT = "boot"
     CLAIM = "claim"
@@ -47,4 +47,4 @@ LIFE: Mapping[Move, tuple[frozenset[Status], Status]] = {
     Move.FAIL: (frozenset({Status.QUEUED, Status.STARTING}), Status.FAILED),
     Move.RETIRE: (ALIVE, Status.GONE),
 }
-"""A sandbox's life: from which states each move leads, and where to."""
+"""A sandbox's life: the states from which each move leads, and the state it leads to."""

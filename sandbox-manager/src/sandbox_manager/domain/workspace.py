@@ -36,7 +36,7 @@ class SnapshotRefusedError(ConflictError):
 
 
 class WorkKind(StrEnum):
-    """What is being done to the files as a whole."""
+    """The kinds of work on the files as a whole."""
 
     PACK = "pack"
     RESTORE = "restore"
@@ -45,7 +45,7 @@ class WorkKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """Held by one manager; lapsed when nobody renewed it."""
+    """Work held by one manager; lapsed once nobody renews it."""
 
     kind: WorkKind
     snapshot_id: str
@@ -55,7 +55,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
-    """The files as they were; `bytes` is what the archive takes, `content_bytes` what is in it."""
+    """A snapshot of the files; `bytes` is the size of the archive, `content_bytes` that of its content."""
 
     id: str
     name: str
@@ -67,7 +67,7 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workspace:
-    """`version` 0 was never stored. `remove_at` is set once the session is gone."""
+    """The workspace's record; `version` 0 was never stored. `remove_at` is set once the session is gone."""
 
     session_id: str
     user_id: str
@@ -84,11 +84,11 @@ class Workspace:
         return found
 
     def begun(self, work: Work) -> Workspace | None:
-        """None while there is work at it, lapsed or not: what lapsed is mended first."""
+        """Begin work. None while there is work at it, lapsed or not: lapsed work is mended first."""
         return replace(self, work=work) if self.work is None else None
 
     def ended(self, owner: str) -> Workspace:
-        """The work is done, if it was this owner's."""
+        """End the work, if it is this owner's."""
         return replace(self, work=None) if self.work is not None and self.work.owner == owner else self
 
     def with_snapshot(self, snapshot: Snapshot) -> Workspace:
@@ -100,7 +100,7 @@ class Workspace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Packed:
-    """What an archive holds."""
+    """The size of an archive and of its content."""
 
     bytes: int
     content_bytes: int
@@ -109,7 +109,7 @@ class Packed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchiveBounds:
-    """How much one snapshot may hold."""
+    """Limits of one snapshot."""
 
     max_bytes: int
     max_files: int = 500_000
@@ -125,7 +125,7 @@ class WorkspaceRecords(Protocol):
         ...
 
     async def due(self, now: datetime) -> list[Workspace]:
-        """Those whose work lapsed or whose time to be removed has come."""
+        """Workspaces whose work lapsed or whose removal is due."""
         ...
 
     async def forget(self, session_id: str) -> None: ...
@@ -163,7 +163,7 @@ class WorkspaceArchives(Protocol):
 
 
 def refusal(code: str, detail: str) -> DomainError:
-    """What an archive answered, as the domain names it."""
+    """The domain's error for an archive program's error code."""
     if code in ("too_large", "empty", "missing", "damaged"):
         return SnapshotRefusedError(detail)
     if code == "full":

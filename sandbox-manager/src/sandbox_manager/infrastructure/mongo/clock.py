@@ -36,7 +36,7 @@ class DatabaseClock:
 
 @contextlib.asynccontextmanager
 async def database_clock() -> AsyncGenerator[DatabaseClock]:
-    """Followed while the block lasts."""
+    """The database's clock, followed while the block lasts."""
     clock = DatabaseClock()
     await clock.read()
     following = asyncio.create_task(_follow(clock), name="database-clock")

@@ -27,7 +27,7 @@ router = APIRouter(
 
 @router.get("/snapshots")
 async def list_(session_id: _Session, user_id: _Owner, wired: Wired) -> SnapshotList:
-    """What is kept of a session."""
+    """The snapshots of a session."""
     workspace = await wired.workspaces.work.get(session_id, user_id)
     return SnapshotList(
         items=[_to_wire(one) for one in workspace.snapshots], max_count=wired.workspaces.take_snapshot.limits.max_count

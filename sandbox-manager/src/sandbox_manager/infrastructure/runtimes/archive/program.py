@@ -1,4 +1,4 @@
-"""What the command line asks for."""
+"""The command line of the archive program."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ def _open(name: str | Path, folder: int | None, stack: contextlib.ExitStack) -> 
 
 
 def _move(source: int, name: str, target: int) -> None:
-    """Into another folder, with its mode: one its owner may not write to can't be moved by them as it is."""
+    """Move into another folder, keeping the mode; a folder its owner may not write to can't be moved as it is."""
     mode = os.stat(name, dir_fd=source, follow_symlinks=False).st_mode
     move_aside(source, name, target, name)
     if stat.S_ISDIR(mode) and os.stat(name, dir_fd=target, follow_symlinks=False).st_mode != mode:
@@ -139,8 +139,8 @@ class _Unpacking:
                 self._file(archive, info, folder, name)
 
     def _close_folders(self, next_path: str) -> None:
-        """Give those their mode and time that nothing more comes into, as an archive goes through one at a time:
-        before, they could not be written to."""
+        """Give folders that are complete their mode and time, as an archive goes through one at a time; before, they
+        could not have been written to."""
         while self._folders and not next_path.startswith(f"{self._folders[-1][0]}/"):
             path, mode, mtime = self._folders.pop()
             with self._folder_of(path) as (folder, name):
@@ -185,7 +185,8 @@ class _Unpacking:
 
 
 def _write_all(file: RawIOBase, piece: bytes) -> None:
-    """An unbuffered file on an almost full disk takes a part of a piece, and says what is wrong at the next."""
+    """Write the whole piece: an unbuffered file on an almost full disk takes a part of it, and reports the error at the
+    next write."""
     left = memoryview(piece)
     while left:
         left = left[file.write(left) or 0 :]

@@ -143,7 +143,7 @@ class DockerArchives:
 
 @dataclass(slots=True)
 class _Call:
-    """Of the program. One thread sets `container`, then looks whether it `is_stopped`; one that stops it sets that
+    """A call of the program. One thread sets `container`, then checks `is_stopped`; a thread that stops it sets that
     first, so that one of the two sees the other."""
 
     container: str | None = None

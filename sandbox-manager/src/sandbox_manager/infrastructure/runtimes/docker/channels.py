@@ -1,4 +1,4 @@
-"""What is heard from containers while they run: their answers, and their ends."""
+"""Channels from running containers: their answers, and their ends."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class Answer:
         self._received = bytearray()
 
     def line_with(self, start: str, within_s: float) -> str:
-        """Ask, and answer the first line from then on that starts so. Raises `EngineUnavailableError`, also when it
-        has not come in so many seconds, whatever else has."""
+        """Send the question, and return the first line from then on that starts so. Raises `EngineUnavailableError`,
+        also if it has not come within the time, whatever else has."""
         until = time.monotonic() + within_s
         rest, heard = bytearray(), 0
         try:
@@ -58,7 +58,7 @@ class Answer:
             raise EngineUnavailableError(_SILENT) from error
 
     def _read_exactly(self, size: int, until: float) -> bytes:
-        """As much as that; `OSError` when the deadline is over or the other side has gone."""
+        """Exactly `size` bytes; `OSError` if the deadline is over or the other side has gone."""
         if size > _LONGEST:
             raise ValueError("more than an answer may have")
         while True:
@@ -94,7 +94,7 @@ class Endings:
         self._stream = stream
 
     def next_labels(self) -> dict[str, str] | None:
-        """Labels of the next one; None when the engine, or the reader, has gone."""
+        """Labels of the next container that ends; None once the engine, or the reader, has gone."""
         try:
             event = next(self._stream, None)
         except (OSError, ValueError, AttributeError, DockerException, requests.exceptions.RequestException):

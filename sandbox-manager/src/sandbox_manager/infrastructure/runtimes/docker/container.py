@@ -67,7 +67,7 @@ def container_config(options: DockerOptions, spec: SandboxSpec, seccomp: str) ->
 
 
 def why_ended(engine: Engine, name: str) -> str:
-    """What to tell of a container that was to become ready."""
+    """The reason why a container ended before it was ready."""
     container = engine.container(name)
     output = engine.last_errors(name) if container else ""
     _log.warning("sandbox container ended early", extra={"container": name, "output": output[-2000:]})

@@ -32,7 +32,7 @@ _RENEW_S = 10.0
 
 
 def guard_names(stack: str, identity: Identity) -> list[str]:
-    """Of the one that sets the rules at a start, and of the one that renews them."""
+    """The names of the container that sets the rules at a start, and of the one that renews them."""
     return [f"{stack}-{kind}-{identity.sandbox_id}" for kind in ("guard", "renew")]
 
 
@@ -53,7 +53,7 @@ class Guard:
 
     @contextlib.contextmanager
     def starting(self, identity: Identity) -> Generator[None]:
-        """While it lasts nobody else sees to this sandbox's rules."""
+        """Reserve this sandbox's rules for the length of the block: nobody else sets them."""
         with self._lock:
             self._starting.add(identity.sandbox_id)
         try:
@@ -63,7 +63,8 @@ class Guard:
                 self._starting.discard(identity.sandbox_id)
 
     def close(self, identity: Identity, subnet: str) -> None:
-        """Set the rules of one that has just been started. Raises `StartFailedError`, `EngineUnavailableError`."""
+        """Set the rules of a sandbox that has just been started. Raises `StartFailedError`,
+        `EngineUnavailableError`."""
         stack = self._options.stack
         wanted = _rules(subnet, self._closed_networks(self._engine.networks()))
         name = guard_names(stack, identity)[0]
@@ -121,7 +122,7 @@ class Guard:
                 self._in_place[sandbox_id] = wanted
 
     def _remove_ended(self, name: str) -> None:
-        """What a manager that died left would keep its name from all later ones."""
+        """Remove the ended container of a manager that died, which would keep its name from all later ones."""
         with contextlib.suppress(DomainError):
             found = self._engine.container(name)
             if found is not None and not dig(found, "State", "Running"):
@@ -179,6 +180,6 @@ def _rules(subnet: str, closed: list[IPv4Network]) -> str:
 
 
 def _attachment(container: Json | None, stack: str, identity: Identity) -> str:
-    """What tells one start of a container from the next; nothing where it has none."""
+    """The attachment that tells one start of a container from the next; empty if there is none."""
     found = dig(container, "NetworkSettings", "Networks", naming.network_name(stack, identity), "EndpointID")
     return str(found or "")

@@ -28,12 +28,13 @@ _log = logging.getLogger(__name__)
 TICK_S = 0.5
 _LOOK_S = 60.0
 _OVER_S = 10.0
-"""One that is over its limit is counted again so soon: whether it grows has to be known."""
+"""Seconds until a workspace over its limit is counted again, to learn whether it grows."""
 _HURRIED_S, _HURRIED_EACH_S = 2.0, 0.2
-"""While the disk fills quickly; with more than ten sandboxes less often, as each count costs a program its start."""
+"""Seconds between counts while the disk fills quickly; longer with more than ten sandboxes, as each count starts a
+program."""
 _HURRY_S = 10.0
 _FAST_SHARE = 50
-"""The disk fills quickly when it has lost so great a part of a workspace's limit."""
+"""The disk fills quickly when it has lost more than this part (a fiftieth) of a workspace's limit."""
 _CPU_S = 10.0
 _LONGEST_S = 60.0
 _END_S = 1.0
@@ -52,7 +53,7 @@ _PYTHON_PATH = ":".join(
 @dataclass(frozen=True, slots=True)
 class Watched:
     """A running sandbox: the session whose workspace it has, and the process all others in it descend from.
-    `limit_bytes` is that of its size, where it has one of its own."""
+    `limit_bytes` is the limit of its size, if it has one of its own."""
 
     session_id: str
     workspace: Path
@@ -62,7 +63,7 @@ class Watched:
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """What a workspace holds, whether all of it was seen, and how much of it is deleted but held open."""
+    """Size of a workspace, whether all of it was seen, and how much of it is deleted but held open."""
 
     bytes: int
     files: int
@@ -72,7 +73,7 @@ class Size:
 
 @dataclass(slots=True)
 class _Known:
-    """What stays of one workspace between looks; `over` is its size while it is over its limit."""
+    """State of one workspace between looks; `over` is its size while it is over its limit."""
 
     over: Size | None = None
     holds_deleted: bool = False
@@ -81,7 +82,7 @@ class _Known:
     took_s: float = 0.0
 
     def is_due(self, most_s: float) -> bool:
-        """Whether it was not counted for so long, or for less where it is over its limit."""
+        """Whether the last count is `most_s` old, or less if it is over its limit."""
         pause_s = most_s if self.over is None and not self.holds_deleted else min(most_s, _OVER_S)
         return time.monotonic() - self.counted_at >= max(pause_s, self.took_s)
 
@@ -134,7 +135,7 @@ class DiskWatch:
         self._counts.clear()
 
     def _forget(self, sessions: set[str]) -> None:
-        """One that was over its limit when its sandbox ended is so in the next one: nothing begins anew with it."""
+        """Forget workspaces without a sandbox, except those over their limit, which stay so for the next sandbox."""
         over = [one for one, known in self._known.items() if known.over is not None and one not in sessions]
         kept = {one: _Known(over=self._known[one].over) for one in over[-_MOST_KEPT:]}
         self._known = kept | {one: self._known.get(one, _Known()) for one in sessions}
@@ -166,7 +167,7 @@ class DiskWatch:
         return self if watched.limit_bytes is None else replace(self, limit_bytes=watched.limit_bytes)
 
     def verdict(self, known: _Known, size: Size) -> str | None:
-        """Why the sandbox of a workspace of this size has to end, if it has to."""
+        """The reason to end the sandbox of a workspace of this size, if there is one."""
         known.uncounted = 0 if size.complete else known.uncounted + 1
         # What nobody can delete any more stays as long as the sandbox does.
         held_deleted, known.holds_deleted = known.holds_deleted, 0 < self._most_bytes < size.deleted_bytes

@@ -25,7 +25,7 @@ _GONE = "gone"
 
 
 class Disposal:
-    """Removes entries of the folder's own kinds of things. `freed` hears of every owner none of whose is left."""
+    """Removes entries of the folder's own kinds of things. `freed` is called with each owner that has none left."""
 
     def __init__(self, folder: Path, freed: Callable[[int], None]) -> None:
         self._folder = folder
@@ -55,7 +55,7 @@ class Disposal:
                     self._finish(gone, prefix, until)
 
     def carry_on(self, within_s: float) -> None:
-        """Go on with removals nobody here is at; what can't be removed is told and left for the next time."""
+        """Continue removals that nobody here works on; failures are logged and left for the next time."""
         until = time.monotonic() + within_s
         with self._open_folders() as (_, gone):
             for prefix in _prefixes(gone):
@@ -96,7 +96,7 @@ class Disposal:
 
 
 def _prefixes(gone: int) -> list[str]:
-    """What all names of a removal begin with, each once."""
+    """The distinct prefixes of the names of removals."""
     with os.scandir(gone) as entries:
         return sorted({f"{entry.name.rpartition(':')[0]}:" for entry in entries})
 

@@ -39,7 +39,7 @@ def main() -> int:
 
 
 def _leave_files(keep: set[str]) -> None:
-    """What the tool API was given is its own from here on."""
+    """Close the descriptors meant for the tool API, which keeps them for itself."""
     for name in os.listdir("/proc/self/fd"):
         if int(name) > 2 and name not in keep:
             try:

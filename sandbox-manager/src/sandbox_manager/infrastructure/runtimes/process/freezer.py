@@ -24,14 +24,14 @@ _STILL = frozenset((b"T", b"t", b"Z", b"X"))
 
 @dataclass(frozen=True, slots=True)
 class Freezer:
-    """Of one sandbox: its cgroups, and its outermost process of those that are to be held."""
+    """Freezes one sandbox: its cgroups, and its outermost process of those that are to be held."""
 
     folders: list[Path]
     root: ProcessRef
 
     @property
     def frozen(self) -> bool:
-        """Whether it is held, or was told to be."""
+        """Whether it is frozen, or was told to freeze."""
         switch = self._switch()
         if switch is None:
             return _state(self.root.pid) in (b"T", b"t")

@@ -20,9 +20,9 @@ from sandbox_manager.infrastructure.runtimes.process.python_home import all_argu
 
 STAGE = Path("/mnt")
 PROGRAMS = "/opt/programs"
-"""At the end of the search path: what the machine has counts more."""
+"""The last folder of the search path: the machine's own programs come first."""
 FIRST_PROCESS = "/first_process.py"
-"""Where its program is inside; the root is read-only."""
+"""The path of the first process's program inside; the root is read-only."""
 SYNC_FD, GO_FD, ARGS_FD, INFO_FD, SECCOMP_FD, ENDPOINT_FD = 3, 4, 5, 6, 7, 8
 _LINKS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
 _MIB = 1024 * 1024
@@ -45,7 +45,7 @@ class Sources:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shell:
-    """What one sandbox is made of."""
+    """Inputs of a sandbox's command line."""
 
     python: Path
     kernel_python: Path | None
@@ -84,13 +84,13 @@ def inner_arguments(shell: Shell, sources: Sources) -> list[str]:
 
 
 def _programs(python: Path, sources: Sources) -> list[str]:
-    """Those that come with the tool API's environment and are the agent's as well, without the rest of it."""
+    """Bind the programs of the tool API's environment that the agent may use too, without the rest of it."""
     found = [one for name in ("uv", "uvx") if (one := python.with_name(name)).is_file()]
     return [part for one in found for part in ("--ro-bind", sources.at(one), f"{PROGRAMS}/{one.name}")]
 
 
 def first(python: Path, *, has_network: bool) -> list[str]:
-    """Command prefix of the first process inside. What tells the network that the sandbox lives is held by it."""
+    """Command prefix of the first process inside. It holds the pipe that tells the network that the sandbox lives."""
     return [str(python), "-I", "-S", FIRST_PROCESS, str(SYNC_FD) if has_network else "-"]
 
 

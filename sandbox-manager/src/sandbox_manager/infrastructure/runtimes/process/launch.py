@@ -28,7 +28,7 @@ _PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
 
 
 def mark_start(identity: Identity, stack: str) -> str:
-    """What the mark begins with, whoever the sandbox was given to since."""
+    """The start of the mark, whoever the sandbox was given to since."""
     return f"{stack}/{identity.sandbox_id}/"
 
 
@@ -64,7 +64,7 @@ class Launch:
 
     @property
     def has_network(self) -> bool:
-        """Rules of what it may reach are there exactly where there is one."""
+        """Whether it has a network; rules of what it may reach exist exactly then."""
         return self.rules is not None
 
     def start_processes(self) -> tuple[Live, ProcessRef, Log]:

@@ -22,7 +22,7 @@ _TRY_S = 10.0
 _WEIGHT = "50"
 _GROUP_OF = "grep ^0:: /proc/self/cgroup | cut -d: -f3-"
 _OF_A_TRIAL = 3
-"""Tasks: the first one in the namespace, a shell, and what that starts."""
+"""Tasks of a trial: the first one in the namespace, a shell, and its child."""
 
 
 _HELD = "Memory, processes and processors of each sandbox are bounded, and workspaces are counted."
@@ -34,8 +34,8 @@ _NOT_HELD = (
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How this machine limits. `kind` is for the log: cgroup v1, cgroup v2, systemd scope or rlimit. `scopes` is the
-    cgroup in which systemd makes its scopes.
+    """The way this machine limits sandboxes. `kind` is for the log: cgroup v1, cgroup v2, systemd scope or rlimit.
+    `scopes` is the cgroup in which systemd makes its scopes.
 
     `counts_by_namespace`: whether the kernel holds `RLIMIT_NPROC` against the tasks of a user in one user namespace, as
     it does since Linux 5.14, instead of against all tasks the user has on the machine.
@@ -48,7 +48,7 @@ class Limits:
 
     @property
     def bounds(self) -> str:
-        """What of a sandbox is bounded so, for the log."""
+        """The kinds of limits that hold, for the log."""
         return _NOT_HELD if self.kind == "rlimit" else _HELD
 
     def group(self, name: str) -> list[Path]:
@@ -112,7 +112,7 @@ class Limits:
         return ["prlimit", f"--nproc={self.inside.pids}", "--"] if is_held else []
 
     def folders(self, name: str) -> list[Path]:
-        """Where the cgroups of a sandbox are, if there are any."""
+        """The cgroup folders of a sandbox, if there are any."""
         if self.kind == "cgroup v1":
             more = [one for one in ("freezer", "cpuacct") if (_ROOT / one / "cgroup.procs").exists()]
             controllers = ("memory", "pids", "cpu", *more)
@@ -146,7 +146,7 @@ class Limits:
 
 
 def limits_here(inside: SandboxProfile, *, isolated: bool) -> Limits:
-    """What this machine and user can do; without isolation a sandbox has no namespace of its own."""
+    """The limits that this machine and user allow; without isolation a sandbox has no namespace of its own."""
     for kind in ("cgroup v1", "cgroup v2"):
         limits = Limits(kind, inside)
         if _is_usable(limits):
@@ -171,7 +171,8 @@ def _is_usable(limits: Limits) -> bool:
 
 
 def _scopes_here(inside: SandboxProfile) -> Path | None:
-    """Tried: the cgroup in which the user's systemd makes a scope, if it does and the scope's limit of memory holds."""
+    """The cgroup in which the user's systemd makes a scope, by trial: None unless it does and the scope's limit of
+    memory holds."""
     limits = Limits("systemd scope", inside, scopes=_ROOT)
     look = f'group=$({_GROUP_OF}); echo "$group"; cat "{_ROOT}$group/memory.max"'
     try:
@@ -211,8 +212,8 @@ def _lower_weight(parent: Path) -> None:
 
 
 def _counts_by_namespace() -> bool:
-    """Tried: in a namespace with room for no task more a shell can start one, though the user has more beside it: at
-    least this program and the one that waits outside."""
+    """Whether the kernel counts tasks by namespace, by trial: in a namespace without room for another task a shell can
+    start one, though the user has more beside it: at least this program and the one that waits outside."""
     # By bubblewrap, which may do what a machine forbids other programs.
     command = ["bwrap", "--unshare-all", "--uid", "1000", "--gid", "1000", "--ro-bind", "/", "/", "--dev", "/dev", "--"]
     command += ["prlimit", f"--nproc={_OF_A_TRIAL}", "--", "sh", "-c", "true & wait $!"]

@@ -1,4 +1,4 @@
-"""What a sandbox writes, kept on the host.
+"""Output of a sandbox, kept on the host.
 
 The sandbox holds the end of a pipe and never a file of the host's, which it could fill, lock or write anew through any
 descriptor of it. A reader of its own writes the file, keeps the one before it, and so outlives the manager as the

@@ -1,4 +1,4 @@
-"""What the process runtime is told."""
+"""Options of the process runtime."""
 
 from __future__ import annotations
 

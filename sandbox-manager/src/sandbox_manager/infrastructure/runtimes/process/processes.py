@@ -57,7 +57,7 @@ def reference(pid: int) -> ProcessRef | None:
 
 
 def stat_fields(task: int) -> list[bytes]:
-    """What `/proc/<pid>/stat` tells of a process or thread, from its state on. Raises `OSError`.
+    """The fields of `/proc/<pid>/stat` of a process or thread, from its state on. Raises `OSError`.
 
     Its name, which may be any bytes, is left out.
     """

@@ -102,7 +102,7 @@ class ProcessRuntime:
         return self._place
 
     async def free_unused(self) -> None:
-        """Give back what managers that were cut off left taken."""
+        """Give back the resources of managers that were cut off."""
         await self._threads.run_call(self._store.free_unused_uids)
 
     async def check(self) -> None:
@@ -145,7 +145,8 @@ class ProcessRuntime:
         return launch.start_processes()
 
     def _bound_terminals(self, sandbox_id: str) -> None:
-        """Before anything of an agent runs in it; one that has ended meanwhile is not handed out."""
+        """Bound the terminals before anything of an agent runs in it; a sandbox that has ended meanwhile is a failed
+        start."""
         state = self._store.state(sandbox_id)
         if state is not None and state.first is not None:
             reason = bound_terminals(state.first)
@@ -220,7 +221,7 @@ class ProcessRuntime:
         return list(found.values())
 
     def _why_ended(self, live: Live, when: str = "") -> str:
-        """The verdict of the watch that ended it, where one did."""
+        """The reason for its end: the verdict of the disk watch, if that ended it."""
         with contextlib.suppress(OSError):
             return live.verdict.read_text()
         return f"The sandbox's processes ended {when}".rstrip() + "."

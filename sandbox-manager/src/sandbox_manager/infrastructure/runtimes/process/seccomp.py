@@ -62,7 +62,7 @@ def compiled(profile: Path, architecture: str | None = None) -> bytes:
 
 
 def loadable(profile: Path) -> bytes:
-    """What `compiled` answers for this machine, tried out in a bubblewrap.
+    """The filter of `compiled` for this machine, tried out in a bubblewrap.
 
     Raises:
         FilterError: it can't be compiled, or this kernel or bubblewrap does not take it.

@@ -1,4 +1,5 @@
-"""How far slirp4netns, which parses all a sandbox sends, can be shut in on this machine: tried out, not guessed."""
+"""The strictest confinement of slirp4netns, which parses all a sandbox sends, on this machine: tried out, not
+guessed."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ CANDIDATES = ((SANDBOX, SECCOMP), (SECCOMP,), (SANDBOX,))
 
 
 def find_strictest_options() -> tuple[str, ...]:
-    """The first of the candidates that a network can be set up with; nothing when none can. Blocking, for seconds."""
+    """The first candidate options that a network can be set up with; empty if there are none. Blocking, for seconds."""
     return next((options for options in CANDIDATES if _is_usable(options)), ())
 
 

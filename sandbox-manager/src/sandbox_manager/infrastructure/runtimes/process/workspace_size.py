@@ -72,7 +72,7 @@ class _HeldFiles:
     _without_files: set[bytes] = field(default_factory=lambda: _mounts_without_files())
 
     def look_at_descriptors(self, pid: int) -> bool:
-        """Of a process; answers whether it was not looked at before."""
+        """Look at the open files of a process; returns whether it is looked at for the first time."""
         if pid in self._seen or not self._has_time():
             return False
         self._seen[pid] = None
@@ -84,12 +84,12 @@ class _HeldFiles:
         return True
 
     def look_at_mappings(self) -> None:
-        """Of all processes that were looked at."""
+        """Look at the mappings of all processes that were looked at."""
         self._add(*unlinked_files(self._seen, self.device, descriptors=False, **self._bounds()))
 
     def _look_at_copies(self, task: int) -> None:
-        """Of a process that made itself undumpable only root may list the open files. Who made its user namespace may
-        trace it, though, and so have a copy of what it has open: of all that can be a file."""
+        """Look at copies of an undumpable process's open files, which only root may list. The maker of its user
+        namespace may trace it, though, and so copy its descriptors: all that can be files."""
         handle = _pidfd(task)
         try:
             for name in os.listdir(f"/proc/{task}/fdinfo"):
