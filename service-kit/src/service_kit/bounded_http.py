@@ -19,13 +19,13 @@ import httpx
 logger = logging.getLogger(__name__)
 
 MAX_PROBLEM_BYTES = 64 * 1024
-"""What is read of an answer that only says why there is none."""
+"""Size limit of an error's body."""
 WRITE_S = 60.0
 _YIELD_EVERY = 64
 
 
 class RefusedAnswerError(httpx.RemoteProtocolError):
-    """It was over a bound, or nothing an honest server says; the connection is closed.
+    """The answer was over a bound, or no honest server sends it; the connection is closed.
 
     One of the client's own errors, so that whoever deals with a broken connection deals with this too.
     """
@@ -33,7 +33,7 @@ class RefusedAnswerError(httpx.RemoteProtocolError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
-    """What an answer may take.
+    """Limits of an answer.
 
     `body_bytes` counts its body, `head_s` the seconds until its head is whole (what is sent before included) and
     `whole_s` all of it. Between two pieces there may be `silent_s`; and with `slowest` a long answer may keep us
@@ -49,7 +49,7 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A whole one. `is_success` is a status of 200 to 299; there are no others but errors."""
+    """A whole answer. `is_success` is a status of 200 to 299; all others are errors."""
 
     status: int
     headers: httpx.Headers
@@ -104,14 +104,14 @@ class StreamedAnswer:
                 await asyncio.sleep(0)
 
     async def whole(self) -> bytes:
-        """All of the body."""
+        """The whole body."""
         content = bytearray()
         async for piece in self.pieces():
             content += piece
         return bytes(content)
 
     async def problem(self) -> bytes:
-        """What there is to read of an error; nothing where that is more than one may say."""
+        """The body of an error; empty if it is over the limit."""
         content = bytearray()
         async for piece in self.pieces():
             content += piece
@@ -212,6 +212,6 @@ def _check_head(response: httpx.Response, bounds: Bounds) -> None:
 
 
 def declared_length(headers: httpx.Headers) -> int | None:
-    """What an answer says of its own length, where that is a number one can believe in."""
+    """The length an answer declares, if that is a plausible number."""
     length = headers.get("content-length", "")
     return int(length) if length.isascii() and length.isdecimal() and len(length) < 19 else None

@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 async def wait_for(fut: Awaitable[T], timeout: float | None) -> T:
-    """As `asyncio.wait_for`. Raises `TimeoutError`, and `CancelledError` also where that comes with the result."""
+    """Wait as `asyncio.wait_for`. Raises `TimeoutError`, and `CancelledError` also if that comes with the result."""
     if timeout is None:
         return await fut
     async with asyncio.timeout(timeout):

@@ -1,4 +1,4 @@
-"""Why a server can't start, in words."""
+"""A failed start of a server, explained in words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which problems an OpenAPI document lists: every status a call can answer, each the same shared response."""
+"""Problem responses of an OpenAPI document: every status a call can answer, each the same shared response."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ class TooMuchOutputError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProgramStart:
-    """How a program is started. Unless an environment is given it has none; `user` needs root."""
+    """Parameters of a program's start. Its environment is empty unless one is given; `user` needs root."""
 
     command: Sequence[str | Path]
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -61,7 +61,7 @@ class Program:
 
     @property
     def exit_code(self) -> int | None:
-        """None while it runs; the negative number of the signal that ended it."""
+        """The exit code: None while it runs, the negative number of the signal that ended it."""
         return self._transport.get_returncode()
 
     @property
@@ -152,7 +152,7 @@ async def running_program(start: ProgramStart, *, grace_s: float = 0.0) -> Async
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """What a program wrote to its standard output by its end."""
+    """The exit code of a program and its whole standard output."""
 
     exit_code: int
     data: bytes

@@ -15,14 +15,14 @@ _ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT
 
 
 def is_traced(environment: Mapping[str, str]) -> bool:
-    """Whether spans are wanted, and where they go is known."""
+    """Whether spans are wanted and a collector is configured."""
     if environment.get("OTEL_SDK_DISABLED", "").lower() == "true":
         return False
     return environment.get("OTEL_TRACES_EXPORTER", "otlp") != "none" and any(map(environment.get, _ENDPOINTS))
 
 
 def follows_callers(environment: Mapping[str, str]) -> bool:
-    """Whether a service at the edge goes on with the trace that a caller began."""
+    """Whether a service at the edge continues the trace that a caller began."""
     return is_traced(environment) and "tracecontext" in environment.get("OTEL_PROPAGATORS", "tracecontext")
 
 

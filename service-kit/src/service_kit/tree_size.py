@@ -1,4 +1,4 @@
-"""How much a tree of files takes up, however it was made.
+"""The disk space a tree of files takes up, however it was made.
 
 Made for trees whose owner would hide bytes in them. Folders are reached by descriptors alone, so that no path is too
 long; however deep they lie, few are open at once; no link is followed; a folder closed to its own owner is opened for
@@ -194,7 +194,7 @@ def tree_size(
     deadline_s: float = float("inf"),
     clock: Callable[[], float] = time.monotonic,
 ) -> TreeSize:
-    """What a folder holds; counting ends above `max_files`, unless that is 0, and at the deadline by the clock.
+    """The size of a folder; counting ends above `max_files`, unless that is 0, and at the deadline by the clock.
 
     The bytes of a file with several names count once, each of its names as a file. A folder that is not there holds
     nothing. Raises `OSError`.

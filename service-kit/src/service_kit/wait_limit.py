@@ -20,11 +20,11 @@ class WaitLimit:
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
         self._task: asyncio.Task[object] | None = None
-        """That waits now."""
+        """The task that waits now."""
         self._since = 0.0
-        """When its wait began, by the loop's clock."""
+        """Start of its wait, by the loop's clock."""
         self._cancelled_before = 0
-        """How often it was cancelled by then. Read when the time is over, a cancellation of that moment would be
+        """Cancellations of the task before the wait. Read when the time is over, a cancellation of that moment would be
         lost."""
         self._is_over = False
         """Whether the wait has taken too long, for which this cancelled the task."""

@@ -24,23 +24,23 @@ URL_BYTES = 16 * 1024
 HEAD_BYTES = 32 * 1024
 HEADERS = 100
 HEAD_S = 10.0
-"""From the connection, or from the last answer, to a whole head."""
+"""Seconds from the connection, or from the last answer, to a whole head."""
 BODY_WINDOW_S = 20.0
 BODY_WINDOW_BYTES = 4096
-"""So much of a body must come in each window of time, whatever remains of it."""
+"""Bytes of a body that must arrive in each window of time, whatever remains of it."""
 FRAMING_BYTES = 64 * 1024
 FRAMING_SHARE = 4
-"""What stands around a body (sizes and extensions of its chunks) may be so much, and so often the body's own size."""
+"""The framing of a body (sizes and extensions of its chunks) may take `FRAMING_BYTES`, and this many times the body's
+own size."""
 AHEAD = 16
-"""Requests sent while an earlier one is being answered."""
+"""Requests that may be sent while an earlier one is being answered."""
 LINGER_S = 3.0
-"""What still comes after an answer that ends the connection is thrown away for so long: a close would take the answer
-along."""
+"""Seconds for which input after a connection's last answer is discarded: closing at once would lose the answer."""
 LINGER_BYTES = 4 * 1024 * 1024
-"""More than that is left with the sender meanwhile."""
+"""Bytes discarded in that time; beyond them nothing more is read."""
 REST_BYTES = 64 * 1024
-"""Of a body that is answered before all of it has come. The connection stays for the next request only where no more
-than this is missing."""
+"""Missing bytes of a body up to which the connection is kept for the next request, if it is answered before all of it
+has come."""
 
 
 class Config(uvicorn.Config):
@@ -71,9 +71,9 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         self._is_draining = False
         self._is_in_body = False
         self._is_last = False
-        """No request is taken any more: the answer says so."""
+        """Whether this answer is the last: no request is taken any more, and the answer says so."""
         self._since = self.loop.time()
-        """Since when a head is waited for, or the body's window began, or the rest is thrown away."""
+        """Start of the wait for a head, of the body's window, or of the time for which input is discarded."""
         self._raw = 0
         self._body = 0
         self._in_window = 0
@@ -145,8 +145,8 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         super().on_headers_complete()
 
     def _check_upgrade(self) -> None:
-        """The parser takes no body of such a request: what is meant as one would be carried out as the next request.
-        And whoever takes the connection over knows nothing of an answer under way."""
+        """Refuse an upgrade with a body, which the parser would carry out as the next request, and one during an
+        answer, of which the connection's new owner knows nothing."""
         length = next((value for name, value in self.headers if name == b"content-length"), b"0")
         if int(length) or any(name == b"transfer-encoding" for name, _ in self.headers):
             self._stop((400, "bad_request", "A request with Upgrade has no body. Send it without Upgrade."))
@@ -170,12 +170,12 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         self._close_after_last()
 
     def _close_after_last(self) -> None:
-        """Once both are whole, the body and its answer: a close before would take the answer along."""
+        """Close once the body and its answer are whole: closing earlier would lose the answer."""
         if self._is_last and not self._is_in_body and not self._is_answering:
             self.transport.close()
 
     def _is_rest_uncertain(self, cycle: RequestResponseCycle) -> bool:
-        """Whether its body is still to come in part, and may be long in coming, or not come at all."""
+        """Whether a part of the body is still to come, and may be long in coming, or not come at all."""
         if cycle is not self.cycle or not self._is_in_body:
             return False
         length = next((value for name, value in self.headers if name == b"content-length"), None)

@@ -1,4 +1,4 @@
-"""What the Prometheus client's instruments need beside: labels that cannot grow without bound.
+"""Instruments of the Prometheus client with labels that cannot grow without bound.
 
 Counting takes about a microsecond and may stand on hot paths. Values belong to the process.
 """
@@ -40,5 +40,5 @@ class Labelled(Generic[Instrument]):
 
 
 def _readable(value: str) -> str:
-    """Half a character would break the whole page."""
+    """The value without unpaired surrogates, which would break the whole page."""
     return value[:MAX_CHARACTERS].encode(errors="replace").decode()

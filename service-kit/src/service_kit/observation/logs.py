@@ -28,7 +28,7 @@ _TALKATIVE = (
     "uvicorn.error",
 )
 _REPEATING = ("mcp.client", "mcp.shared")
-"""They tell of what a server sent by showing it, be it a secret that it was given."""
+"""Loggers that quote what a server sent, even a secret that it was given."""
 # JSON lets pass what a terminal obeys and what deceives an eye: DEL, C1 controls, directions, other ends of lines,
 # halves of characters.
 _ODD = re.compile("[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb]")

@@ -65,7 +65,7 @@ def failed(span: Span, reason: str) -> None:
 
 @contextmanager
 def following(traceparent: str | None) -> Generator[bool]:
-    """Inside, work belongs to a caller's trace, where what it sent is well formed; yields whether it does."""
+    """Put the work in the block into a caller's trace, if its header is well formed; yields whether it is."""
     context = remote_context(traceparent)
     token = attach(context)
     try:
@@ -75,7 +75,8 @@ def following(traceparent: str | None) -> Generator[bool]:
 
 
 def remote_context(traceparent: str | None) -> Context:
-    """Of nobody where it is missing or malformed. A caller's `tracestate` and baggage are not passed on."""
+    """The context of a caller's trace, empty if the header is missing or malformed. A caller's `tracestate` and baggage
+    are not passed on."""
     # The library would write a line of the log for one that is too long.
     if traceparent is None or len(traceparent) != _LENGTH:
         return Context()
@@ -83,13 +84,13 @@ def remote_context(traceparent: str | None) -> Context:
 
 
 def current_traceparent() -> str | None:
-    """Of what this task does; None when nothing is traced."""
+    """The `traceparent` of this task's span; None if nothing is traced."""
     carrier: dict[str, str] = {}
     _W3C.inject(carrier)
     return carrier.get(TRACEPARENT)
 
 
 def current_trace_id() -> str | None:
-    """Of the trace this task works in."""
+    """The id of this task's trace."""
     context = get_current_span().get_span_context()
     return format_trace_id(context.trace_id) if context.is_valid else None

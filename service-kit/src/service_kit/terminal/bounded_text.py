@@ -18,7 +18,7 @@ class BoundedText:
         self._head_size = 0
         self._tail: deque[str] = deque()
         self._tail_size = 0
-        """With what of its first piece is left out."""
+        """Characters of the tail, including those of its first piece that are left out."""
         self._dropped = 0
 
     def append(self, text: str) -> None:
@@ -60,7 +60,7 @@ class BoundedText:
 
 
 def add_piece(pieces: list[str] | deque[str], text: str) -> None:
-    """Many small pieces are few: each takes more room than its characters."""
+    """Append a text, joining small pieces: each piece takes more room than its characters."""
     if pieces and len(pieces[-1]) < _SMALL_PIECE:
         pieces[-1] += text
     else:

@@ -41,12 +41,12 @@ def column_after(column: int, text: str) -> int:
 
 
 def most_columns(text: str) -> int:
-    """Not less than the columns of a text, nor than its characters, and soon counted."""
+    """An upper bound of a text's columns and characters that is cheap to compute."""
     return len(text) * (1 if text.isascii() else 2) + text.count("\t") * (TAB_WIDTH - 1)
 
 
 def shown(cells: Cells) -> str:
-    """The line as text. Spaces at its end, with which programs write over what stood there, are not seen."""
+    """The line as text. Trailing spaces, with which programs erase, are left out."""
     return "".join(cells).rstrip(" ")
 
 
@@ -72,7 +72,7 @@ def clear(cells: Cells, start: int, end: int | None = None) -> None:
 
 
 def split_at(cells: Cells, column: int) -> None:
-    """What covers a column and the one before it, a wide character or a tab, becomes spaces."""
+    """Turn a wide character or a tab that covers a column and the one before it into spaces."""
     if not 0 < column < len(cells) or cells[column] != "":
         return
     first, last = column, column
@@ -111,7 +111,7 @@ def _put(cells: Cells, column: int, text: str) -> int:
 
 
 def _new_cells(text: str) -> tuple[Cells, str]:
-    """The cells, and the marks that come first and belong to what stands before."""
+    """The cells, and the leading marks, which belong to the character before the text."""
     new: Cells = []
     marks: list[str] = []
     for character in text:
