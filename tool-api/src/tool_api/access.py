@@ -44,8 +44,8 @@ class Grant:
 class Access:
     """Verifies tokens and remembers verified ones until they expire, so that calls stay fast.
 
-    One that nobody claimed yet refuses all but a token to claim it with, which binds it to that token's generation and
-    tells when the sandbox ends. Nobody can claim it a second time.
+    While the sandbox is unclaimed it accepts only a claim token, which binds it to that token's generation and sets the
+    time when the sandbox ends. It can't be claimed a second time.
     """
 
     def __init__(self, *, sandbox_id: str, generation: int, public_key_pem: str) -> None:

@@ -86,7 +86,7 @@ class LiveOutput:
 
 @dataclass(slots=True, kw_only=True)
 class Call:
-    """One running call: the task of its handler and what it shows meanwhile."""
+    """One running call: the task of its handler and its live output."""
 
     task: asyncio.Task[ToolResult]
     live: LiveOutput
@@ -94,7 +94,7 @@ class Call:
     began: float = field(default_factory=time.monotonic)
 
     async def cancel(self) -> None:
-        """End the call; what it started is gone when this answers."""
+        """End the call; everything it started is gone when this returns."""
         if not self.is_cancelled:
             # A second cancel would interrupt the handler while it ends its processes.
             self.is_cancelled = True

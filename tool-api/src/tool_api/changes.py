@@ -1,7 +1,7 @@
 """Changed files of the workspace, whoever wrote them: a command, code, or a program in the background.
 
-The workspace is looked at after each call that may write, and compared with the look before: a file has changed where
-its time, its size or its number is another. What is looked at is bounded; folders nobody works in by hand are left out.
+The workspace is compared after each call that may write with the look before: a file has changed if its modification
+time, size or inode number differs. A look is bounded; folders nobody works in by hand are left out.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class WorkspaceChanges:
         self._lock = threading.Lock()
 
     def begin(self) -> None:
-        """Take the first look, unless there was one: what was there before the first call did not change."""
+        """Take the first look, unless there was one: files from before the first call did not change."""
         with self._lock:
             if self._last is None:
                 self._last = _look(self._root)
@@ -87,7 +87,7 @@ class WorkspaceChanges:
                     entries.pop(name, None)
 
     def _remembered(self, folder: str) -> dict[str, _State] | None:
-        """The entries of a folder at the last look, empty of one made since; None where it was not looked into."""
+        """The entries of a folder at the last look, empty if it was made since; None if it was not looked into."""
         if self._last is None:
             return None
         if folder not in self._last:
@@ -181,7 +181,7 @@ def _changed(before: _Look, now: _Look) -> Iterator[str]:
 
 
 def _is_new(folder: str, before: _Look) -> bool:
-    """Whether it, or a folder that holds it, was missing where that was looked into."""
+    """Whether the path, or a folder that holds it, was missing at a look into its parent."""
     while folder:
         above, _, name = folder.rpartition("/")
         if above in before:

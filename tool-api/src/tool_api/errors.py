@@ -35,7 +35,7 @@ ENVIRONMENT_FAULTS = frozenset({errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENO
 
 
 class ScopeMissingError(ForbiddenError):
-    """The token does not carry the scope the route asks for."""
+    """The token lacks the scope that the route requires."""
 
     code = "scope_missing"
 

@@ -49,5 +49,5 @@ def _parts(name: str) -> tuple[str, str]:
 
 
 def _cut(text: str, size: int) -> str:
-    """The beginning of a text that is at most so many bytes of UTF-8."""
+    """The beginning of a text, at most `size` bytes of UTF-8."""
     return text.encode()[:size].decode("utf-8", "ignore")

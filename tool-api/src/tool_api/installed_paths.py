@@ -1,4 +1,4 @@
-"""Tracebacks without where Python is installed on the host, which says nothing to whoever reads them."""
+"""Tracebacks without the path of Python's installation on the host, which means nothing to their readers."""
 
 from __future__ import annotations
 

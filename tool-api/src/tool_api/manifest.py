@@ -1,4 +1,4 @@
-"""Write what the gateway knows of the tools: `python -m tool_api.manifest [path]`."""
+"""Write the gateway's list of tools: `python -m tool_api.manifest [path]`."""
 
 from __future__ import annotations
 

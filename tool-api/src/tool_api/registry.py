@@ -73,7 +73,7 @@ def tool_table(
 
 
 def idle_tool_table() -> Mapping[str, AnyTool]:
-    """The same table over parts nobody started: good for its specifications only."""
+    """The same table over parts that were not started: good for its specifications only."""
     root, programs = Path("/"), DocumentPrograms()
     return tool_table(
         shells=ShellController(shells=Shells(root), default_timeout_s=60, allowed=frozenset()),

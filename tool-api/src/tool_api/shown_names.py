@@ -1,7 +1,7 @@
-"""Names on a disk as they are shown, and found again by what was shown.
+"""Names on a disk as they are shown, and the way back from a shown name to the file.
 
-A name on a disk is bytes. One that is no UTF-8 comes from an archive or a disk of a machine with another encoding, and
-is shown in that. One that a Mac wrote has its accents as characters of their own (NFD), where people type one (NFC).
+A name on a disk is bytes. A name that is not UTF-8 comes from an archive or a disk of a machine with another encoding,
+and is shown in that. A Mac writes accents as characters of their own (NFD), where people type one (NFC).
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ def shown_names(names: list[str]) -> list[str]:
 
 
 def find_name(folder: int, wanted: str) -> str | None:
-    """The name in a folder that is the same text as this one: composed otherwise, or in another encoding than UTF-8;
-    None where there is none, or several are."""
+    """The name in a folder that is the same text as this one, composed differently or in another encoding than UTF-8;
+    None if there is none, or several are."""
     if wanted.isascii() and "\\x" not in wanted:
         return None
     composed = unicodedata.normalize("NFC", wanted)

@@ -226,7 +226,7 @@ class _Sample:
 
 
 class _JapaneseMail:
-    """Whether ASCII is ISO-2022-JP, which writes Japanese in it: escape sequences say what is meant by what follows.
+    """Whether ASCII is ISO-2022-JP, which writes Japanese in it: escape sequences switch the meaning of what follows.
 
     A log may hold such a sequence too. What follows it there is hardly ever Japanese.
     """

@@ -1,4 +1,4 @@
-"""Serve the endpoint until told to end."""
+"""Serve the endpoint until a signal ends it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ _LOOK_AT_CLOCK_S = 30.0
 
 
 class _Server(uvicorn.Server):
-    """Tells when it answers, and leaves signals to us: its own handling would end the process before our children."""
+    """A server that reports when it is ready and leaves signals to us: its own handling would end the process before
+    our children."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
@@ -113,7 +114,8 @@ async def _announce(server: _Server, services: Services) -> None:
 
 
 async def _wake_when_claimed(services: Services) -> None:
-    """A browser that wakes up takes the processors for a moment: the first command of whoever claims has them first."""
+    """Wake the desktop some time after a claim: the browser takes the processors for a moment, and the claimant's first
+    command comes first."""
     await services.access.claimed.wait()
     await asyncio.sleep(_HEAD_START_S)
     if services.desktop is not None:
@@ -121,7 +123,7 @@ async def _wake_when_claimed(services: Services) -> None:
 
 
 async def _end_in_time(access: Access, end: Callable[[], None]) -> None:
-    """A claimed sandbox does not outlive its time, whatever became of its manager, which has the first go."""
+    """End a claimed sandbox when its time is over, whatever became of its manager, which has the first go."""
     await access.claimed.wait()
     # The machine's clock may be set: nothing but a look tells.
     while access.ends_at is not None and (left := access.ends_at + _OVERTIME_S - time.time()) > 0:  # noqa: ASYNC110

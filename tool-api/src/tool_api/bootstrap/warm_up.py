@@ -1,8 +1,8 @@
 """Warm-up of an unclaimed sandbox before it reports that it is ready.
 
-Whoever claims it waits for its first answers: nothing is left to be loaded then, no shell to be started, and no browser
-in the middle of its own start takes the processors. Until then its desktop rests, held still by the sandbox itself; the
-endpoint and the shell wait, which costs nothing, and answer at once.
+A claimant waits for the first answers: by then everything is loaded, the shell runs, and no starting browser takes the
+processors. Until the claim the sandbox holds its own desktop still; the endpoint and the shell wait, which costs
+nothing, and answer at once.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ _PAPER = {
 
 
 class HeadlessPrinter:
-    """One page at a time; a browser is started for each, which costs 2 to 3 seconds and 250 MB for as long."""
+    """Prints one page at a time; each starts a browser, which costs 2 to 3 seconds and 250 MB meanwhile."""
 
     def __init__(self, settings: DesktopSettings) -> None:
         self._settings = settings

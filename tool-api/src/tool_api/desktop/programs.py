@@ -111,7 +111,7 @@ def browser_command(path: str, settings: DesktopSettings) -> list[str]:
 
 
 def printing_command(path: str, profile: Path) -> list[str]:
-    """Chrome without a window, which finds no address whatever it is asked for."""
+    """Chrome without a window, which can resolve no address."""
     return [
         path,
         "--headless",

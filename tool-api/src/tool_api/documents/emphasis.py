@@ -29,7 +29,7 @@ _IDEOGRAPHIC_FORMS = range(0xE0100, 0xE01F0)
 
 
 def with_emphasis(markdown: MarkdownIt) -> MarkdownIt:
-    """One that reads emphasis so; before its rules are configured."""
+    """The parser with this reading of emphasis; call it before its rules are configured."""
     markdown.inline = _Inline()
     return markdown
 

@@ -1,7 +1,7 @@
-"""Bounds of a program that takes a document apart, which somebody may have made to take that program over.
+"""Sandbox of a program that parses a document, which may have been crafted to take that program over.
 
-Of what Python itself does, nothing opens a file or a connection, or starts a program, once the fence is up: only what
-Python is made of is still read, as parts of it are loaded late.
+Once the fence is up, Python opens no file or connection and starts no program; only files of Python itself are still
+read, as parts of it are loaded late.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Formulas in Markdown, as models write them: `$…$`, `$$…$$`, `\\(…\\)` or `\\[…\\]`. Amounts of money are none."""
+"""Formulas in Markdown, as models write them: `$…$`, `$$…$$`, `\\(…\\)` or `\\[…\\]`. Amounts of money are no
+formulas."""
 
 from __future__ import annotations
 

@@ -79,12 +79,12 @@ def kind_of(head: bytes, path: str, *, as_text: bool) -> Kind:
 
 
 def is_drawing(head: bytes) -> bool:
-    """Whether it begins as a drawing in SVG does."""
+    """Whether the file begins like an SVG drawing."""
     return _SVG.match(head) is not None
 
 
 def is_picture(head: bytes) -> bool:
-    """Whether it begins as a picture of pixels does, whatever its name is."""
+    """Whether the file begins like a pixel picture, whatever its name."""
     if head.startswith(_PICTURES) or (head.startswith(b"RIFF") and head[8:12] == b"WEBP"):
         return True
     if head.startswith(b"BM"):

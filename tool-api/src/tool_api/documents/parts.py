@@ -38,8 +38,8 @@ class Document(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """Pages and lines count from 1. Lines are those of the first page and of the last one, which is the first one where
-    only lines are named."""
+    """The requested part. Pages and lines count from 1. Line numbers refer to the first page and the last one, which is
+    the first one if only lines are named."""
 
     start_page: int = 1
     end_page: int | None = None
@@ -55,7 +55,7 @@ class _Position:
 
 
 def read_part(document: Document, asked: Asked) -> str:
-    """Raises `RefusedDocumentError` where there is nothing at the place that was asked for."""
+    """The text of the requested part. Raises `RefusedDocumentError` if there is nothing at that place."""
     if asked.start_page > document.count:
         raise RefusedDocumentError(f"It has only {_plural(document.count, document.unit)}.")
     last = asked.end_page or (asked.start_page if asked.end_line is not None else document.count)

@@ -1,7 +1,7 @@
-"""Makes of a picture one that models take, as a program of its own: whoever made it decides how long that takes.
+"""Converts a picture into one that models take, as a program of its own: the time depends on the picture's maker.
 
 No argument is read. Standard input: the picture. Standard output: JSON, with `image` (base64), `media_type` and `said`,
-or with `refused` where there is none to be had. What the picture is, its content tells.
+or with `refused` if there is none. The format is detected from the content.
 """
 
 from __future__ import annotations
@@ -75,8 +75,8 @@ def _make(data: bytes) -> dict[str, str]:
 
 
 def _drawn(data: bytes) -> bytes:
-    """A drawing in SVG as a PNG that is `DRAWN_WIDTH` wide. Nothing is fetched from the network for it, and none of its
-    scripts runs."""
+    """A drawing in SVG as a PNG that is `DRAWN_WIDTH` wide. Nothing is fetched from the network, and its scripts do not
+    run."""
     library: Any = importlib.import_module("resvg_py")
     try:
         return bytes(

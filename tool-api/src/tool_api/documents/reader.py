@@ -43,7 +43,7 @@ class DocumentReader:
         self._programs = programs
 
     async def read(self, document: int, kind: Kind, asked: Asked, within_s: float) -> str:
-        """The part asked for of what the descriptor holds, from its beginning. Raises `RefusedDocumentError`."""
+        """The requested part of the descriptor's document, from its beginning. Raises `RefusedDocumentError`."""
         try:
             output = _SAID.validate_json(
                 await self._programs.answer("reading_program", {"kind": kind, **asdict(asked)}, document, within_s)

@@ -95,7 +95,7 @@ class _Budget:
     size: int = 0
 
     def take_folder(self, folder: Folder) -> None:
-        """Leave out what is hidden. Raises `FolderTooLargeError`."""
+        """Count a folder's entries, without the hidden ones. Raises `FolderTooLargeError`."""
         folder.folders[:] = [name for name in folder.folders if name not in HIDDEN]
         self.entries += len(folder.folders) + len(folder.files)
         if self.entries > MAX_ZIP_ENTRIES or (folder.depth >= MAX_ZIP_DEPTH and folder.folders):

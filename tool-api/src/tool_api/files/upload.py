@@ -77,7 +77,7 @@ class Upload:
         return self._fault
 
     async def finish(self) -> list[str]:
-        """Put every file in its place; answers their paths."""
+        """Put every file in its place; returns their paths."""
         if self._fault is not None:
             raise self._fault
         if not self._is_complete:
@@ -97,7 +97,7 @@ class Upload:
         self._kept_bytes, self._kept_files = self._taken, len(self._parts)
 
     def close(self) -> None:
-        """Leave nothing half done behind, once no thread is at work on it any more."""
+        """Remove unfinished files, once no thread works on them any more."""
         if self._step is None or self._step.done():
             self._close()
         else:
@@ -113,7 +113,7 @@ class Upload:
         await asyncio.shield(self._step)
 
     def _drop(self) -> None:
-        """Delete what has no place, and give back the room it took."""
+        """Delete the files without a place, and give back the room they took."""
         for part in self._parts:
             if part.fd >= 0:
                 os.close(part.fd)

@@ -28,13 +28,13 @@ _MAX_REASON_BYTES = 123
 
 
 class _NotStartedError(Exception):
-    """The message says why."""
+    """The program was not started; the message says why."""
 
 
 def mcp_programs_router(
     access: Access, folder: Path, environment: Callable[[], Mapping[str, str]], allowed: frozenset[str]
 ) -> APIRouter:
-    """The route; `environment` is what programs have, beside what is sent, and `allowed` as for shells."""
+    """The route; `environment` is that of programs, besides what the client sends, and `allowed` as for shells."""
     router = APIRouter()
     running = 0
 

@@ -1,5 +1,5 @@
-"""An MCP server over the tools of the registry. It is imported when the first client asks: the protocol's package costs
-each sandbox a second and 20 MB, and most of them are never asked."""
+"""An MCP server over the tools of the registry. It is imported at the first client's request: the protocol's package
+costs each sandbox a second and 20 MB, and most have no client."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Picks the reason from what an MCP server wrote to its standard error before it ended."""
+"""Picks the reason from an MCP server's standard error before it ended."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ the sandbox, which hardly anybody can read."""
 
 
 def complaint(said: str) -> str:
-    """The last lines that name a reason, or the last lines where none does, without the paths of installed Pythons."""
+    """The last lines that name a reason, or just the last lines, without the paths of installed Pythons."""
     lines = [line.rstrip() for line in without_installed_paths(said).splitlines() if line.strip()]
     telling = "\n".join(line for line in lines if not _SAYS_NOTHING.fullmatch(line.strip()))
     text = (telling or "\n".join(lines)).strip()

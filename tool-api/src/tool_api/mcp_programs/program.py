@@ -24,7 +24,7 @@ WRITE_S = 30.0
 END_S = 2.0
 """Seconds that a program may run on after it closed its input or output."""
 HIDDEN_CHARACTERS = 8
-"""Values of environment variables with so many characters are masked in errors, as in the gateway."""
+"""Values of environment variables of at least this length are masked in errors, as in the gateway."""
 MARK = "SANDBOX_MCP_PROGRAM"
 """An environment variable of each program; processes that outlive its launcher are found by it."""
 

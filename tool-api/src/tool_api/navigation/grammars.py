@@ -1,8 +1,8 @@
 """The grammar of each language, and the definitions in it.
 
-The queries (`queries/*.scm`) mark a definition `@symbol.<kind>` and its name `@name`, or `@declarator` where the name
-is somewhere inside of that, as in C. `@container` is what it belongs to where that is not around it, and
-`@scope.<kind>` what others are inside of, without being listed itself.
+The queries (`queries/*.scm`) mark a definition `@symbol.<kind>` and its name `@name`, or `@declarator` if the name is
+nested in that, as in C. `@container` is the owner of a definition that stands outside it, and `@scope.<kind>` encloses
+others without being listed itself.
 """
 
 from __future__ import annotations

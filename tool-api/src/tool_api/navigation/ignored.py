@@ -31,7 +31,7 @@ class _Rule:
 
 
 class Ignored:
-    """The rules of one file. `folder` is where it stands, from the folder that paths are given from, with a slash."""
+    """The rules of one file. `folder` is its folder, relative to the folder of the paths, with a slash."""
 
     def __init__(self, text: str, folder: str = "") -> None:
         self.folder = folder

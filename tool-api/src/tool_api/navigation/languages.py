@@ -1,4 +1,4 @@
-"""The languages whose source is understood, and by which names their files are known."""
+"""The supported languages, and the names of their files."""
 
 from __future__ import annotations
 

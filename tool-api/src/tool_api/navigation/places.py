@@ -25,10 +25,10 @@ class Wanted(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """Asked of a folder or a file: `target` is `.` or `./name` in the folder it is asked in.
+    """A question about a folder or a file: `target` is `.` or `./name` in the folder the program runs in.
 
-    `name` is the text or name; with `container` only what belongs to one of that name counts. `ignores` are the
-    `.gitignore` of the folders above with the way from there. Files of `skipped` are not looked into.
+    `name` is the text or name; with `container` only members of one of that name count. `ignores` are the `.gitignore`
+    of the folders above with the relative path from there. Files of `skipped` are not searched.
     """
 
     wanted: Wanted
@@ -42,7 +42,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """A definition or a use. Lines count from 1; `container` is what it is inside of, as `Server.start`. `text` is its
+    """A definition or a use. Lines count from 1; `container` is what encloses it, as `Server.start`. `text` is its
     first lines, each whole."""
 
     path: str

@@ -1,8 +1,8 @@
-"""Looks through the source code of a folder, as a program of its own: a source may be made so that a grammar takes all
-time or memory over it, or breaks.
+"""Searches the source code of a folder, as a program of its own: a crafted source may make a grammar take all time or
+memory, or break.
 
-Standard input: JSON of a `Question`. It is asked in the folder it is started in. Standard output: a line of JSON for
-each `Step`.
+Standard input: JSON of a `Question`. It concerns the folder the program is started in. Standard output: a line of JSON
+for each `Step`.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def _place(path: str, symbol: Symbol, lines: list[bytes]) -> Place:
 
 
 def _whole_lines(text: str) -> str:
-    """The first ones that fit."""
+    """The first whole lines that fit."""
     return text if len(text) <= MAX_TEXT_CHARACTERS else text[:MAX_TEXT_CHARACTERS].rpartition("\n")[0]
 
 

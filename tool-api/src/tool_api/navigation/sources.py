@@ -1,4 +1,4 @@
-"""The source files of a tree: those of languages that are understood, without what `.gitignore` leaves out."""
+"""The source files of a tree: those of supported languages, without files that `.gitignore` leaves out."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """`path` as text, which that of a file need not be. `source` in UTF-8, None where it is too large to be read."""
+    """A source file. `path` is text, which a file's path need not be. `source` is UTF-8, None if the file is too large
+    to be read."""
 
     path: str
     language: str

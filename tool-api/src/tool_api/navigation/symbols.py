@@ -1,4 +1,4 @@
-"""The definitions of a source file, with what each is inside of."""
+"""The definitions of a source file, each with what encloses it."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _MAX_DEPTH = 500
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """Bytes from `start` to `end`, lines from 1; `name_start` is where its name stands. `is_listed` is false of what
-    only holds others, as an unnamed function does."""
+    """A definition: bytes from `start` to `end`, lines from 1; `name_start` is the position of its name. `is_listed` is
+    false of one that only encloses others, such as an unnamed function."""
 
     kind: str
     name: str
@@ -114,7 +114,7 @@ def _split(name: str) -> tuple[str, str, str]:
 
 
 def _plain(written: str) -> str:
-    """A type's name without what stands around it, as a pointer's star or parameters of its own."""
+    """A type's name without what surrounds it, such as a pointer's star or parameters of its own."""
     found = _WORD.search(written.removeprefix("&mut ").removeprefix("dyn "))
     return found[0] if found else written
 

@@ -13,7 +13,7 @@ from contracts.ports import FIRST_PORT, LAST_PORT, RESERVED_PORTS
 class PortRules:
     """The ports that a person may open: those of programs in the sandbox, not of its own services.
 
-    `own_ports` is asked at each connection, as browsers may have chosen theirs after the start.
+    `own_ports` is called at each connection, as browsers may have chosen theirs after the start.
     """
 
     own_ports: Callable[[], frozenset[int]]

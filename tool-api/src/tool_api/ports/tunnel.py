@@ -71,7 +71,7 @@ class Tunnels:
 
 
 class _Tunnel:
-    """One connection, and how long no byte may pass in it."""
+    """One connection, with its limit of idle time."""
 
     def __init__(
         self, websocket: WebSocket, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, limits: TunnelLimits
@@ -139,7 +139,7 @@ class _Tunnel:
             return None
 
     def _restart_idle(self) -> None:
-        """A byte passed, so that the idle time begins anew; one that has run out stays so."""
+        """Restart the idle time, as a byte passed; one that has run out stays so."""
         if not self._idle.expired():
             self._idle.reschedule(asyncio.get_running_loop().time() + self._limits.idle_s)
 
@@ -156,7 +156,7 @@ async def _connect(port: int, timeout_s: float) -> tuple[asyncio.StreamReader, a
 
 
 async def _leave(writer: asyncio.StreamWriter) -> None:
-    """Close the connection; bytes that the program does not take within `_FLUSH_S` are let go."""
+    """Close the connection; bytes that the program does not take within `_FLUSH_S` are dropped."""
     writer.close()
     try:
         with suppress(OSError):

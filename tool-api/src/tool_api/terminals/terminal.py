@@ -1,4 +1,4 @@
-"""A bash on a pseudo-terminal, with what it wrote last and who looks at it."""
+"""A bash on a pseudo-terminal, with its last output and its viewers."""
 
 from __future__ import annotations
 
@@ -82,8 +82,8 @@ class Terminal:
 
     @contextmanager
     def view(self, *, after: int | None = None, began: int | None = None) -> Generator[Viewer]:
-        """A viewer that has shown all bytes before `after` of the terminal that began then; one that has shown none is
-        shown what is kept."""
+        """A viewer that has shown all bytes before `after` of the terminal that began then; a new viewer is shown what
+        is kept."""
         backlog = self.backlog
         is_known = began == self._began and after is not None and backlog.start <= after <= backlog.end
         viewer = Viewer(after if is_known and after is not None else backlog.start)
@@ -109,13 +109,13 @@ class Terminal:
         return piece
 
     def resize(self, size: TerminalSize) -> None:
-        """Take another size: at once, and after that so many times a second at most."""
+        """Change the size: at once, and after that a limited number of times a second."""
         self._wanted_size = size
         if self._resize_timer is None:
             self._apply_size()
 
     def type_bytes(self, data: bytes) -> bool:
-        """Type; False where all of it was dropped, as the programs do not read. An interrupt comes before what they
+        """Type; False if all of it was dropped, as the programs do not read. An interrupt overtakes input that they
         have not read yet."""
         if self.exit_code is not None:
             return False
@@ -134,7 +134,7 @@ class Terminal:
         return True
 
     async def end_commands(self) -> None:
-        """End what runs in it; its shell stays."""
+        """End the programs in it; its shell stays."""
         await processes.end_found(lambda: processes.started_since(self._program.pid, 0))
 
     async def close(self) -> None:
@@ -178,7 +178,7 @@ class Terminal:
         self._read_on()
 
     def _read_on(self) -> None:
-        """Read again, unless all viewers are far behind."""
+        """Resume reading, unless all viewers are far behind."""
         if not self._is_held or self.exit_code is not None:
             return
         fastest = max((viewer.offset for viewer in self.viewers), default=self.backlog.end)
@@ -226,7 +226,7 @@ class Terminal:
 
 
 def set_size(fd: int, size: TerminalSize) -> None:
-    """Programs in its foreground are told."""
+    """Set the size of a terminal; programs in its foreground are notified."""
     fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", size.rows, size.cols, 0, 0))
 
 

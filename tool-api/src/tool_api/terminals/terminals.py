@@ -49,7 +49,7 @@ class Terminals:
         ]
 
     async def open(self, name: str, size: TerminalSize | None = None) -> Terminal:
-        """The terminal of that name, new where there is none. Raises `TooManyTerminalsError`, `OSError`."""
+        """The terminal of that name, made if it is new. Raises `TooManyTerminalsError`, `OSError`."""
         async with self._starting:
             running = self._running()
             self._terminals = {terminal.name: terminal for terminal in running}
@@ -63,18 +63,18 @@ class Terminals:
             return made
 
     async def close(self, name: str) -> None:
-        """End one, with all that it ever started. Nothing happens where there is none."""
+        """End a terminal, with all that it ever started. Does nothing if there is none."""
         async with self._starting:
             terminal = self._terminals.pop(name, None)
         if terminal is not None:
             await terminal.close()
 
     async def end_commands(self) -> None:
-        """End what runs in any of them."""
+        """End the programs that run in any of them."""
         await asyncio.gather(*(terminal.end_commands() for terminal in self._running()))
 
     async def end_all(self) -> None:
-        """End each with all it ever started."""
+        """End each terminal with all it ever started."""
         async with self._starting:
             terminals, self._terminals = list(self._terminals.values()), {}
         await asyncio.gather(*(terminal.close() for terminal in terminals))

@@ -8,7 +8,7 @@ from contracts.tools import MAX_OUTPUT_CHARACTERS
 
 
 class Followed:
-    """Filled by what runs it, followed by whoever waits for it. What nobody fetches is bounded."""
+    """Filled by the program's runner, followed by callers that wait for it. Unfetched output is bounded."""
 
     def __init__(self) -> None:
         self.is_finished = False
@@ -25,11 +25,11 @@ class Followed:
         return text
 
     async def wait(self, timeout_s: float) -> bool:
-        """True when it has ended within the time."""
+        """Wait; True if it has ended within the time."""
         return await _is_set(self._end, timeout_s)
 
     async def wait_for_output(self, timeout_s: float) -> bool:
-        """True when there is something written or an end to look at within the time."""
+        """Wait; True if there is new output, or it has ended, within the time."""
         if self.is_finished:
             return True
         is_set = await _is_set(self._wake, timeout_s)

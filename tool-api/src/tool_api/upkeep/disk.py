@@ -30,8 +30,8 @@ _LONGEST_PAUSE_S = 2.0
 
 
 class DiskWatch:
-    """Counts what the workspace takes up, in bytes and in files, seldom enough to cost next to nothing, and at once
-    when the machine's disk fills quickly. With a limit of zero there is room for everything."""
+    """Counts the size of the workspace, in bytes and in files, seldom enough to cost next to nothing, and at once when
+    the machine's disk fills quickly. A limit of zero means no limit."""
 
     def __init__(self, workspace: Path, limit_bytes: int, limit_files: int = 0) -> None:
         self._workspace = workspace
@@ -74,7 +74,7 @@ class DiskWatch:
     async def write_bound(self) -> WriteBound:
         """The current write limit, counted anew unless a recent count is still good enough for its cost.
 
-        Asked before each command, so that what the last one left behind, or one before a restart, counts.
+        It is read before each command, so that files of the last one, or of one before a restart, count.
         """
         if not self._limit_bytes and not self._limit_files:
             return WriteBound()
@@ -123,7 +123,7 @@ class DiskWatch:
             await self._recount()
 
     async def demand(self, wanted: int) -> None:
-        """Pass when there is room for so many bytes more, which count as written, or raise `DiskFullError`."""
+        """Reserve room for `wanted` more bytes, which count as written, or raise `DiskFullError`."""
         room = await self.room(wanted) if wanted > 0 else None
         if room is not None and room < wanted:
             raise DiskFullError(self.notice or self.refusal(wanted))
@@ -155,8 +155,8 @@ class DiskWatch:
         """Look for ever; call `on_full` when a look finds too much, and again, then with True, whenever it became
         more since.
 
-        It looks at the disk more often while something runs. A look that fails, as where the sandbox has all the
-        threads it may, is told, and is not the last one.
+        It looks at the disk more often while something runs. A look that fails, such as for lack of threads, is logged,
+        and the next one follows.
         """
         while True:
             if self._is_time(look_s):

@@ -14,12 +14,12 @@ from tool_api.vnc.sizes import ScreenSize, nearest_size
 logger = logging.getLogger(__name__)
 
 UNWATCHED_S = 60.0
-"""Between two connections of one viewer, and while a panel shows something else for a moment, nothing changes."""
+"""Seconds between two connections of one viewer, or while a panel shows something else, in which nothing changes."""
 
 
 class ScreenFitting:
-    """The last size that a viewer asked for wins; some time after the last one left the screen has its usual size
-    again."""
+    """Fits the screen to viewers. The last requested size wins; some time after the last viewer left the screen has its
+    usual size again."""
 
     def __init__(
         self, turn: DesktopTurn, usual: ScreenSize, *, unwatched_s: float = UNWATCHED_S, soonest_s: float = 0.1

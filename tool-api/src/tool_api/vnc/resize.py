@@ -23,7 +23,7 @@ class ResizeError(Exception):
 
 
 async def resize_screen(socket_path: str, size: ScreenSize) -> None:
-    """Give the screen this size; nothing where it has it. Raises `ResizeError`."""
+    """Give the screen this size; does nothing if it has it. Raises `ResizeError`."""
     try:
         async with asyncio.timeout(RESIZE_S):
             reader, writer = await asyncio.open_unix_connection(socket_path)

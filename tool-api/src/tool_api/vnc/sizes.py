@@ -20,7 +20,7 @@ class ScreenSize:
 
 
 def nearest_size(width: int, height: int) -> ScreenSize:
-    """The allowed size nearest to what a viewer asks for, in its shape where that can be."""
+    """The allowed size nearest to the requested one, in its shape if possible."""
     wide, high = max(1, width), max(1, height)
     grow = max(1.0, NARROWEST / wide, LOWEST / high)
     shrink = min(1.0, WIDEST / (wide * grow), HIGHEST / (high * grow))

@@ -1,8 +1,8 @@
 """Let a viewer see without touching: a filter over the client's half of the RFB stream (RFC 6143 and extensions).
 
-Only messages that ask for pictures pass, each of them whole; everything that is input is dropped, but for a viewer that
-has control. What size a viewer wants is told, not passed on: it is not theirs alone. What the filter
-does not know it refuses, so that a client can't hide input behind a message the X server reads differently.
+Only messages that request pictures pass, each of them whole; input is dropped, except from a viewer that has control.
+The size that a viewer wants is reported, not passed on: the screen is not theirs alone. Unknown messages are refused,
+so that a client can't hide input behind a message the X server reads differently.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ _MESSAGES = {
 
 
 class ViewerFilter:
-    """Feed it the client's bytes, cut anywhere; it answers the bytes the X server may read.
+    """Takes the client's bytes, cut anywhere, and returns the bytes the X server may read.
 
     It holds at most one unfinished message of those that pass; dropped ones are not kept at all.
     """

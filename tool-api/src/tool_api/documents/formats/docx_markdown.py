@@ -1,4 +1,5 @@
-"""Markdown of a Word document that was made ready for the library; what that breaks over is read without layout."""
+"""Markdown of a Word document that was prepared for the library; parts that break the library are read without
+layout."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""A part of a Word document made ready for the library that reads it: what that would leave out without a word, or
-would break over, stands in it as text."""
+"""Preparation of a Word document's part for the library that reads it: what the library would silently drop, or break
+over, is replaced by text."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _CODE = re.compile(r"[0-9A-Fa-f]{1,6}")
 
 @dataclass(frozen=True, slots=True)
 class WordPart:
-    """`known` are the identifiers of notes and comments; what is left out and changed is counted."""
+    """A part of a document. `known` are the identifiers of notes and comments; omissions and changes are counted."""
 
     package: Package
     name: str

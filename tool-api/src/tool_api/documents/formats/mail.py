@@ -1,4 +1,4 @@
-"""A mail: who wrote what to whom, and the names of what is attached."""
+"""A mail: its sender, recipients and text, and the names of its attachments."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tool_api.documents.parts import RefusedDocumentError
 _HEADERS = ("From", "To", "Cc", "Bcc", "Reply-To", "Date", "Subject")
 _MOST_TOLD = 100
 _SMALLEST = 20
-"""A text of fewer characters than this only says that the mail is a page."""
+"""A shorter text only says that the mail is an HTML page."""
 
 
 def open_document(data: bytes) -> WholeDocument:
@@ -75,7 +75,7 @@ def _parts(mail: Message) -> list[Message]:
 
 
 def _is_text(part: Message, kind: str) -> bool:
-    """A part that says that it has parts and has none is its text, as is one that does not say what it is."""
+    """Whether a part is text: also one declared multipart without parts, and one without a type."""
     return kind in ("text/plain", "text/html") or kind.startswith("multipart/") or kind.strip("/") == ""
 
 

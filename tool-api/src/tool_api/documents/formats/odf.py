@@ -1,4 +1,4 @@
-"""OpenDocument files, such as those of LibreOffice: their parts, and which of the three kinds they are."""
+"""OpenDocument files, such as those of LibreOffice: their parts, and their kind of the three."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ _MOST_COLUMNS = 200
 
 
 class OpenDocument:
-    """The parts of a file, and what is counted as they are read."""
+    """The parts of a file, and the counts of what is left out."""
 
     def __init__(self, archive: Archive, root: Element, body: Element) -> None:
         self.archive, self.root, self.body = archive, root, body
@@ -233,7 +233,7 @@ def _table_around(row: Element) -> Element | None:
 
 
 def _styles(root: Element) -> tuple[set[str], set[str], set[str]]:
-    """The names of the styles that are bold, and italic, and those of lists with numbers."""
+    """The names of the bold styles, of the italic ones, and of those of numbered lists."""
     bold: set[str] = set()
     italic: set[str] = set()
     for style in root.iterfind("{*}automatic-styles/{*}style"):

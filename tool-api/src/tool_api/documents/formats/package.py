@@ -1,4 +1,4 @@
-"""The parts of an Office document and what each names: any of them may be missing or broken."""
+"""The parts of an Office document and their relations: any part may be missing or broken."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The text of a PDF's pages, by the library that Chrome shows them with, with what forms and comments on them say."""
+"""The text of a PDF's pages, by the PDF library of Chrome, with form values and comments."""
 
 from __future__ import annotations
 

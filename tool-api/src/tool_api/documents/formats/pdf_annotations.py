@@ -33,7 +33,7 @@ class Annotations:
         self._radios: dict[str, str] = {}
 
     def lines(self) -> Iterator[str]:
-        """The fields in their order, those of which one is chosen once; then the comments."""
+        """The fields in their order, groups of buttons once; then the comments."""
         fields: list[tuple[str, str | None]] = []
         comments: list[str] = []
         for number in range(min(_raw.FPDFPage_GetAnnotCount(self._page), _MOST_ANNOTATIONS)):

@@ -1,4 +1,4 @@
-"""XML of documents as trees: nothing is fetched or expanded, and what a fault in it leaves is read."""
+"""XML of documents as trees: nothing is fetched or expanded, and the readable rest of faulty XML is kept."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def plain_namespaces(content: bytes) -> bytes:
 
 
 def local(element: Element) -> str:
-    """The name of an element without its namespace; empty for what is no element."""
+    """The name of an element without its namespace; empty for comments and other nodes."""
     tag = element.tag
     return tag.rpartition("}")[2] if isinstance(tag, str) else ""
 

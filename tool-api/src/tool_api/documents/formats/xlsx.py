@@ -50,7 +50,7 @@ class Workbook:
         return f"--- sheet {number} of {self.count}: {on_one_line(sheet.name)[:100]}{hidden} ---"
 
     def lines(self, number: int) -> Iterator[str]:
-        """The letters of the columns, then each row that has something in it, then what else the sheet has."""
+        """The letters of the columns, then each row that is not empty, then the other parts of the sheet."""
         part = self._sheets[number - 1].part
         try:
             if part is None:

@@ -21,7 +21,7 @@ class TooManyBackgroundCommandsError(Exception):
 
 
 class BackgroundCommand:
-    """One command with its bash. `state` says how it ended; whatever it started ends with it."""
+    """One command with its bash. `state` is its outcome; whatever it started ends with it."""
 
     def __init__(self, background_id: str, command: Command, bash: Bash, timeout_s: float) -> None:
         self.id = background_id
@@ -46,7 +46,7 @@ class BackgroundCommand:
         return (self.ended_at or time.monotonic()) - self._began
 
     async def wait(self, timeout_s: float) -> bool:
-        """True when it, and all it started, has ended within the time."""
+        """Wait; True if it, and all it started, has ended within the time."""
         try:
             async with asyncio.timeout(timeout_s):
                 await self._end.wait()
@@ -55,7 +55,7 @@ class BackgroundCommand:
         return True
 
     async def stop(self) -> None:
-        """End it with all it started; nothing where it has ended."""
+        """End it with all it started; does nothing if it has ended."""
         self._wanted.set()
         await asyncio.wait({self._task})
 
@@ -97,7 +97,7 @@ class BackgroundCommands:
         return any(one.is_running for one in self._commands.values())
 
     async def end_commands(self) -> None:
-        """End all, with all they started."""
+        """End all commands, with all they started."""
         await asyncio.gather(*(one.stop() for one in self._commands.values() if one.is_running))
 
     def find(self, background_id: str) -> BackgroundCommand | None:

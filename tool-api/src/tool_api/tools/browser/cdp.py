@@ -33,7 +33,7 @@ class CdpClosedError(CdpError):
 
 
 class CdpConnection:
-    """Commands out, answers and events in. Made by `connected`."""
+    """Sends commands, and passes on answers and events. Made by `connected`."""
 
     def __init__(self, socket: ClientConnection, on_event: OnEvent) -> None:
         self._socket = socket
@@ -78,7 +78,7 @@ class CdpConnection:
                 self._waiting[number].set_exception(CdpClosedError("the tab is closed"))
 
     async def listen(self) -> None:
-        """Hand out answers and events until the connection ends."""
+        """Dispatch answers and events until the connection ends."""
         try:
             async for raw in self._socket:
                 self._handle(cast("Payload", json.loads(raw)))
@@ -113,7 +113,7 @@ class CdpConnection:
 async def connected(
     address: str, on_event: OnEvent, largest_bytes: int = LARGEST_MESSAGE_BYTES, open_timeout_s: float = 5.0
 ) -> AsyncGenerator[CdpConnection]:
-    """A connection for as long as the block lasts. Raises `CdpClosedError` where none can be had."""
+    """A connection for as long as the block lasts. Raises `CdpClosedError` if none can be made."""
     try:
         socket = await connect(
             address,

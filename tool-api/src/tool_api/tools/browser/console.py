@@ -15,7 +15,7 @@ WARNINGS = ERRORS | {"warning"}
 
 
 class Console:
-    """Keeps the newest messages of a level while they are told."""
+    """Keeps the newest messages of a level while it listens."""
 
     def __init__(self, level: str, limit: int) -> None:
         self._kinds = {"errors": ERRORS, "warnings": WARNINGS}.get(level)

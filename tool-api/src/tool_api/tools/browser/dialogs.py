@@ -1,5 +1,5 @@
-"""Dialogs of pages: answered as the call that opens them says, or by a default; one that no call has opened is left to
-a person who controls the desktop."""
+"""Dialogs of pages: answered by the call that opens them, or by a default; one that no call has opened is left to a
+person who controls the desktop."""
 
 from __future__ import annotations
 
@@ -45,7 +45,8 @@ class Dialog:
 
 
 class Dialogs:
-    """`has_person` tells whether a person controls the desktop; `note` keeps what is told with the next result."""
+    """The open dialogs. `has_person` is whether a person controls the desktop; `note` keeps a remark for the next
+    result."""
 
     def __init__(self, has_person: Callable[[], bool], note: Callable[[str], None]) -> None:
         self._has_person = has_person
@@ -55,7 +56,7 @@ class Dialogs:
 
     @contextmanager
     def answered_by(self, answer: DialogAnswer) -> Generator[None]:
-        """Dialogs that open in the block are answered so."""
+        """Answer dialogs that open in the block in this way."""
         self._answer = answer
         try:
             yield

@@ -50,7 +50,7 @@ class Download:
 
 
 class Downloads:
-    """`room` answers how many bytes may still be written, None for any number."""
+    """The downloads of all tabs. `room` returns the bytes that may still be written, None for any number."""
 
     def __init__(self, workspace: Workspace, room: Room) -> None:
         self._workspace = workspace
@@ -67,7 +67,7 @@ class Downloads:
         return str(self._workspace.root / INCOMING)
 
     def take_paths(self) -> list[str]:
-        """Files that came since it was last asked."""
+        """The files that arrived since the last call."""
         paths = list(self._paths)
         self._paths.clear()
         return paths
@@ -92,7 +92,7 @@ class Downloads:
             self._expected = None
 
     def begin(self, parameters: Payload) -> Download | None:
-        """A page wants to download something. None where that is too much at once."""
+        """Record the start of a download; None if there are too many at once."""
         guid = str(parameters.get("guid", ""))
         if len(self._running) >= MOST_AT_ONCE or not _GUID.fullmatch(guid):
             return None
@@ -121,7 +121,7 @@ class Downloads:
                 return None
 
     async def refuses(self, download: Download) -> bool:
-        """Whether it is more than may be downloaded, asked while it comes."""
+        """Whether the download is larger than allowed, checked while it arrives."""
         if download.refusal is not None or download.is_checked:
             return False
         download.is_checked = True
@@ -136,11 +136,11 @@ class Downloads:
         return True
 
     def find(self, guid: str) -> Download | None:
-        """One that is on its way."""
+        """The running download of this id."""
         return self._running.get(guid)
 
     async def forget(self) -> list[str]:
-        """Chrome is another one now: what was on its way never ends. Answers what to tell of it."""
+        """Forget the downloads of a Chrome that is gone: they never end. Returns notes on them."""
         outcomes = [await self._end_cancelled(download) for download in list(self._running.values())]
         await asyncio.to_thread(self._clean)
         return outcomes
@@ -197,7 +197,7 @@ def _name(suggested: str) -> str:
 def _link(came: Located, place: Located, name: str) -> str:
     """Link the download under the wanted name, or with a number if that is taken. Nothing is ever replaced.
 
-    The second of them is the first that gets a number, as with what is uploaded.
+    The second file of a name is the first that gets a number, as with uploads.
     """
     for number in range(1, _MOST_NAMES + 1):
         tried = name if number == 1 else numbered(name, number)

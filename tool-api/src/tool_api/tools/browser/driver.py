@@ -44,7 +44,7 @@ class RefusedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Watch:
-    """A page that an action works on: its address before, and the file it asks for, if it does."""
+    """The page that an action works on: its address before, and the file chooser that it opens, if any."""
 
     tab: Tab
     url: str
@@ -55,7 +55,7 @@ class BrowserDriver:
     """One browser, one action at a time."""
 
     def __init__(self, tabs: Tabs, has_browser: Callable[[], bool], turn: asyncio.Lock | None = None) -> None:
-        """`turn` is shared with whatever else uses the same desktop."""
+        """The driver of these tabs; `turn` is shared with all other users of the desktop."""
         self.tabs = tabs
         self._has_browser = has_browser
         self._turn = turn or asyncio.Lock()
@@ -70,8 +70,8 @@ class BrowserDriver:
         return await self.work(context, work, answer)
 
     async def work(self, context: CallContext, work: Work, answer: DialogAnswer = BY_DEFAULT) -> ToolResult:
-        """Work on the browser as a whole. It ends before the call's deadline, and what a page or Chrome does wrong is a
-        result, with what else happened. Dialogs are answered as `answer` says."""
+        """Run work on the browser as a whole. It ends before the call's deadline, and faults of a page or of Chrome
+        become a result, with all else that happened. Dialogs are answered with `answer`."""
         if not self._has_browser():
             return failed("This sandbox has no browser, or it can't be started.")
         try:
@@ -171,7 +171,7 @@ class BrowserDriver:
     async def observe(
         self, tab: Tab, action: str, said: str, *, text: int = SHORT_TEXT, change: str = ""
     ) -> ToolResult:
-        """The page in words and as a picture. `change` is what became of it."""
+        """The page in words and as a picture. `change` describes its change."""
         await self.tabs.dialogs.wait_closed(DIALOG_S)
         under_way = await self._downloads()
         limits = json.dumps({"elements": MAX_ELEMENTS, "text": text})

@@ -1,5 +1,5 @@
-"""JavaScript in the page, and the page's console. Both pass through a connection of their own, which ends where a page
-says too much: the one the other tools share goes on."""
+"""JavaScript in the page, and the page's console. Both use a connection of their own, which ends if a page sends too
+much: the one that the other tools share stays."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ LARGEST_BESIDE_BYTES = 8 * 1024 * 1024
 RETRY_S = 0.1
 MOST_WINDOWS = 20
 OPEN_S = 1.0
-"""A window that is not there so long after its page asked for it was blocked."""
+"""Seconds after which a window that a page requested counts as blocked."""
 CLOSE_S = 5.0
 
 
@@ -47,7 +47,7 @@ class NoBrowserError(Exception):
 
 
 class Tabs:
-    """The tabs of one Chrome. A new connection is made when Chrome was started anew; `close` ends it."""
+    """The tabs of one Chrome. A new connection is made after Chrome was restarted; `close` ends it."""
 
     def __init__(
         self, address: CdpAddress, downloads: Downloads, has_person: Callable[[], bool] = lambda: False
@@ -66,7 +66,7 @@ class Tabs:
         self._opening = False
         self._opened: list[Tab] = []
         self._wanted: list[tuple[float, str]] = []
-        """Windows that pages open, until they are there: when, and their addresses."""
+        """Windows that pages requested and that are not open yet: the time, and their addresses."""
         self._print_windows: set[str] = set()
         self._is_acting = False
 
@@ -94,7 +94,7 @@ class Tabs:
 
     @asynccontextmanager
     async def acting(self, answer: DialogAnswer) -> AsyncGenerator[None]:
-        """A call is at work in the block, which answers dialogs so, also those that a person has left open."""
+        """Run a call's work in the block; dialogs, also those that a person has left open, are answered in this way."""
         with self.dialogs.answered_by(answer):
             self._is_acting = True
             try:
@@ -107,7 +107,7 @@ class Tabs:
                 self._is_acting = False
 
     async def current(self, timeout_s: float) -> Tab:
-        """The tab in front; the newest where none says it is. Raises `NoBrowserError`, `CdpError`."""
+        """The tab in front; the newest if none reports to be. Raises `NoBrowserError`, `CdpError`."""
         connection = await self._connected(timeout_s)
         if not self._tabs:
             await self._open(connection)
@@ -150,7 +150,7 @@ class Tabs:
         return next((tab for tab in self._tabs.values() if tab.number == number), None)
 
     async def open(self, timeout_s: float) -> Tab:
-        """Another, empty tab, which is shown. Raises as `current`, and `CdpError` where there are too many."""
+        """Open and show an empty tab. Raises as `current`, and `CdpError` if there are too many."""
         connection = await self._connected(timeout_s)
         if len(self._tabs) >= MOST_TABS:
             raise CdpError(f"{MOST_TABS} tabs are open, which is the most there may be. Close one first.")
@@ -162,7 +162,7 @@ class Tabs:
             await self._connection.send("Target.activateTarget", {"targetId": tab.target})
 
     async def close_tab(self, tab: Tab) -> None:
-        """Close a tab whatever its page says; Chrome would end with its last one, so an empty one comes before."""
+        """Close a tab whatever its page wants; Chrome would end with its last one, so an empty one is opened first."""
         if (connection := self._connection) is None:
             raise CdpClosedError("the browser is gone")
         if len(self._tabs) == 1:

@@ -1,4 +1,4 @@
-"""Text into fields, and what became of it there."""
+"""Typing text into fields, and checking the result."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FORMS = {
 
 
 class TextFields:
-    """Types as a person does, and reads afterwards what the field has."""
+    """Types as a person does, and reads the field's content afterwards."""
 
     def __init__(self, driver: BrowserDriver) -> None:
         self._driver = driver

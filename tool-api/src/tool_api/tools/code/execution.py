@@ -1,4 +1,4 @@
-"""One execution in a context: its code, what it showed, and how it ended."""
+"""One execution in a context: its code, its output, and its outcome."""
 
 from __future__ import annotations
 

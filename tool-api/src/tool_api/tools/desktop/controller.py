@@ -1,4 +1,4 @@
-"""The desktop tools' work: what is done with mouse and keyboard, and what is seen then."""
+"""The desktop tools' work: mouse and keyboard actions, and the picture after them."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def _mouse_words(display: ScaledDisplay, arguments: types.DesktopMouse) -> list[
 
 
 def _drag_words(display: ScaledDisplay, arguments: types.DesktopMouse) -> list[str]:
-    """Moves with stops between the points: a program that sees a leap alone takes it for no drag."""
+    """Moves with stops between the points: a program that sees only a leap does not take it for a drag."""
     words: list[str] = []
     last = None if arguments.x is None or arguments.y is None else (arguments.x, arguments.y)
     for x, y in arguments.path or ():

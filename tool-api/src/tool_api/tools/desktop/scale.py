@@ -12,7 +12,8 @@ MAX_PIXELS = 1_150_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scale:
-    """A screen, or a part of it, of `width` x `height` pixels, shown smaller where it is large."""
+    """A screen, or a part of it, of `width` x `height` pixels, and its picture, which is smaller if the screen is
+    large."""
 
     width: int
     height: int
@@ -24,7 +25,7 @@ class Scale:
         return max(1, int(self.width * factor)), max(1, int(self.height * factor))
 
     def to_screen(self, x: int, y: int) -> tuple[int, int] | None:
-        """The middle of a pixel of the picture; None where the picture has none there."""
+        """The screen position of a pixel of the picture, in its middle; None if the picture has no such pixel."""
         wide, high = self.picture
         if x >= wide or y >= high:
             return None

@@ -69,7 +69,7 @@ class Screen:
         self._shown: Scale | None = None
 
     async def look(self, action: str, said: Action, *, region: list[int] | None = None) -> ToolResult:
-        """A picture, whoever has control."""
+        """A picture of the screen, whoever has control."""
         self._turn.keep_size()
         try:
             display = await self.scaled_display()

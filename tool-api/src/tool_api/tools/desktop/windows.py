@@ -1,4 +1,4 @@
-"""The windows of the desktop, by what the window manager says of them."""
+"""The windows of the desktop, as the window manager lists them."""
 
 from __future__ import annotations
 

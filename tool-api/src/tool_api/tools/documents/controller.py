@@ -85,7 +85,7 @@ def _explain_faults(handler: _Handler[ArgumentsT]) -> _Handler[ArgumentsT]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentController:
-    """Makes documents of what the model wrote, in the workspace alone. `room` is asked before a file is written, and
+    """Makes documents from the model's text, in the workspace alone. `room` is called before a file is written, and
     raises `DiskFullError`."""
 
     workspace: Workspace

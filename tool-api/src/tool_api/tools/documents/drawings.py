@@ -69,7 +69,7 @@ class Drawings:
 
 
 def with_drawings(content: str, mark: str, drawings: Drawings) -> str:
-    """The content with what was drawn in the place of its marks."""
+    """The content with its marks replaced by the drawings."""
     place = re.compile(rf"<!--{re.escape(mark)}:(\d+)-->")
     return place.sub(lambda found: drawings.shown(int(found[1])), content)
 

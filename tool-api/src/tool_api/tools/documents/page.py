@@ -14,7 +14,7 @@ _STYLE = Path(__file__).with_name("page.css").read_text()
 
 
 def page_of(*, title: str, content: str, text: str, landscape: bool, more_style: str = "") -> str:
-    """The whole page of a document's HTML; `text` is what it was made of, whose language chooses the fonts."""
+    """The whole page for a document's HTML; `text` is the source, whose language chooses the fonts."""
     style = _STYLE.replace("SIDE", "landscape" if landscape else "portrait")
     return (
         f'<!DOCTYPE html><html lang="{_language(text)}"><head><meta charset="utf-8"><title>{html.escape(title)}</title>'
@@ -23,7 +23,8 @@ def page_of(*, title: str, content: str, text: str, landscape: bool, more_style:
 
 
 def with_pictures(content: str, mark: str, embedded: list[str]) -> str:
-    """The content with these in the place of its marks; a picture that is left out is its description in a frame."""
+    """The content with its marks replaced by these pictures; a picture that is left out becomes its description in a
+    frame."""
 
     parts: list[str] = []
     at = 0

@@ -1,4 +1,4 @@
-"""The pictures of a text, which we take from the workspace: what prints it opens no file and no connection."""
+"""The pictures of a text, taken from the workspace: the printing browser opens no file and no connection."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class PictureError(Exception):
 
 @dataclass(slots=True)
 class Pictures:
-    """Reads pictures relative to the folder of the text, or to the workspace; `left_out` tells of those it does not."""
+    """Reads pictures relative to the folder of the text, or to the workspace; `left_out` lists those it can't."""
 
     workspace: Workspace
     folder: str

@@ -66,7 +66,7 @@ def _paths_of(arguments: Arguments) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileController:
-    """Reads and changes files inside the workspace, the temporary folder and that of skills. `room` is asked before a
+    """Reads and changes files inside the workspace, the temporary folder and that of skills. `room` is called before a
     file grows, and raises `DiskFullError`."""
 
     workspace: Workspace

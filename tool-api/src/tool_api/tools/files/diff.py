@@ -15,8 +15,8 @@ _HUNK = re.compile(r"@@ -(\d+)(,\d+)? \+(\d+)(,\d+)? @@")
 
 
 def unified_diff(path: str, before: str, after: str) -> str:
-    """The lines that changed. Where many lines are alike it is not looked for what stayed between them: that would take
-    time with the square of them, or more."""
+    """The lines that changed. If many lines are alike, lines kept between changes are not searched for: that would take
+    time with the square of their number, or more."""
     old, new = before.splitlines(), after.splitlines()
     start, end = _shared(old, new)
     start, end = max(start - _CONTEXT, 0), max(end - _CONTEXT, 0)

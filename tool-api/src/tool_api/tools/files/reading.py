@@ -31,7 +31,7 @@ class _OpenFile:
 async def read_file(
     workspace: Workspace, documents: DocumentReader, call: CallContext, arguments: FileRead
 ) -> ToolResult:
-    """Raises what looking the path up raises, and `NotTextError`."""
+    """The result of `file_read`. Raises errors of path lookup, and `NotTextError`."""
     opened = _open(workspace, arguments)
     try:
         if opened.kind in (Kind.BINARY, Kind.LINES):

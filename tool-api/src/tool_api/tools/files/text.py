@@ -20,12 +20,12 @@ _WIDER = {"big5hkscs": "BIG5-HKSCS", "cp932": "CP932", "cp949": "CP949", "mac_cy
 
 
 class NotTextError(Exception):
-    """The file is no text, too big to be treated as such, or its encoding lacks what was to be written."""
+    """The file is no text, too big to be treated as such, or its encoding lacks characters of the new text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Some lines of a file: the text, the last line's number, and whether more was asked for than fitted."""
+    """Some lines of a file: the text, the last line's number, and whether more was requested than fitted."""
 
     text: str
     last: int
@@ -161,7 +161,7 @@ class Replaced:
 
 
 def replace_text(place: Located, old: str, new: str, *, every: bool) -> Replaced:
-    """Replace the one occurrence, or every one; a text found more often than asked changes nothing."""
+    """Replace the one occurrence, or every one; a text with more occurrences than that changes nothing."""
     with os.fdopen(place.open(), "rb") as file:
         data = file.read(MAX_EDIT_BYTES + 1)
     if len(data) > MAX_EDIT_BYTES:
@@ -196,7 +196,7 @@ def replace_text(place: Located, old: str, new: str, *, every: bool) -> Replaced
 
 
 def _not_in(old: str, new: str) -> str:
-    """The middle of a new text: without the beginning and the end that the old one has too."""
+    """The middle of a new text: without the beginning and the end that it shares with the old one."""
     begin = _shared(old, new)
     old, new = old[begin:], new[begin:]
     return new[: len(new) - _shared(old[::-1], new[::-1])]

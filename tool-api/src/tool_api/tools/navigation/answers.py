@@ -34,7 +34,7 @@ def placed(answer: Answer, folder: str) -> Answer:
 
 
 def symbols(path: str, answer: Answer, query: str, *, is_folder: bool) -> ToolResult:
-    """`path:first-last kind name`; those named as asked first."""
+    """The definitions as `path:first-last kind name`, exact matches first."""
     if not is_folder and not answer.looked.files:
         return failed(f"{path} is no source code of a known language, which are: {', '.join(NAMES)}.")
     places = sorted(answer.places, key=lambda place: _rank(place, query)) if query else answer.places
@@ -62,7 +62,7 @@ def definitions(path: str, answer: Answer, symbol: str) -> ToolResult:
 
 
 def references(path: str, answer: Answer, name: str) -> ToolResult:
-    """`path:line kind in container: the line`."""
+    """The references as `path:line kind in container: the line`."""
     lines = [
         f"{place.path}:{place.line} {place.kind}{f' in {place.container}' if place.container else ''}: {place.text}"
         for place in answer.places[:MAX_PLACES]

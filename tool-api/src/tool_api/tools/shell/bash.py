@@ -1,4 +1,4 @@
-"""One bash process on a terminal of its own (on pipes, where there is none), fed commands through a pipe and telling
+"""One bash process on a terminal of its own (on pipes, if there is none), fed commands through a pipe and reporting
 their status through another.
 
 Commands run by `eval` in bash itself, so folder, variables, functions and options stay. Being interactive it has job
@@ -71,8 +71,8 @@ class Bash:
 
     @classmethod
     async def start_shell(cls, state: ShellState, environment: dict[str, str], *, writes: bool = True) -> Bash:
-        """Start a bash in a former one's folder with its exported variables: where it is not to write, neither it nor
-        what it starts can, to any file. Raises `OSError`."""
+        """Start a bash in a former one's folder with its exported variables. With `writes` false, neither it nor what
+        it starts can write to any file. Raises `OSError`."""
         with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
             streams = open_streams()
             _close_at_end(ours, *streams.ours)

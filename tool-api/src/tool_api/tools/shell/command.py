@@ -1,4 +1,4 @@
-"""One command of a shell: its text, what it wrote, and how it ended."""
+"""One command of a shell: its text, its output, and its outcome."""
 
 from __future__ import annotations
 

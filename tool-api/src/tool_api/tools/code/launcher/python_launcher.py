@@ -1,7 +1,7 @@
 """Runs a kernel written in Python, as `python -m MODULE ...` or `python FILE ...` would.
 
-ipykernel has processes that code forks send their output through a TCP socket. ZeroMQ looks up the machine's network
-devices for such a one, which a sandbox may not, and ends the process where it can't: here it is a file, too.
+ipykernel receives the output of forked processes through a TCP socket. For such a socket ZeroMQ looks up the machine's
+network devices, which a sandbox may not do, and ends the process if it can't: here the socket is a file, too.
 """
 
 from __future__ import annotations
