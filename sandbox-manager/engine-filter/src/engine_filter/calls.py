@@ -1,4 +1,4 @@
-"""The calls that are let through: each one's method, path, query and judge, in one literal table."""
+"""The calls that pass: each one's method, path, query and judge, in one literal table."""
 
 from __future__ import annotations
 

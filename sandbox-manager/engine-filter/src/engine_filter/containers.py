@@ -1,8 +1,8 @@
 """Bodies that make containers.
 
-Three shapes are known, told by their network: a sandbox on a network of its own, a helper that joins a sandbox's
-network and may set it up, and a helper without any network that may read and write all files of its volumes. What
-would lead further than that, or is not known here, is refused; what was judged is written anew.
+Three shapes are known, by their network: a sandbox on a network of its own, a helper that joins a sandbox's network and
+may set it up, and a helper without any network that may read and write all files of its volumes. Anything that goes
+further, or is not known here, is refused; the judged body is written anew.
 """
 
 from __future__ import annotations

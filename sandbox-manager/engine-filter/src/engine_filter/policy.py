@@ -83,7 +83,7 @@ def _images(environ: Mapping[str, str]) -> list[str]:
 
 
 def _sizes(environ: Mapping[str, str]) -> list[tuple[float, float]]:
-    """Processors and memory in MB of those of `SANDBOX_SIZES`."""
+    """Processors and memory in MB of the sizes of `SANDBOX_SIZES`."""
     found: list[tuple[float, float]] = []
     for _, _, size in _pairs(environ, "SANDBOX_SIZES"):
         try:

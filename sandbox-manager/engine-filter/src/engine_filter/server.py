@@ -27,7 +27,7 @@ ANSWER_S = 600.0
 
 
 class Filter:
-    """One request a connection; the caller may leave at any moment, and the engine's part then ends with it."""
+    """Serves one request a connection; if the caller leaves, the engine's part ends with it."""
 
     def __init__(
         self, policy: Policy, engine_socket: str, *, request_s: float = REQUEST_S, most: int = MAX_CONNECTIONS

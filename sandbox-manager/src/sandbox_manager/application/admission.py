@@ -44,7 +44,7 @@ RECLAIMED = "The computer made room for another conversation. It starts again, w
 class Admission:
     """The one gate to a running sandbox. Counting and admitting is one step over all managers, so limits are strict.
 
-    Whoever lets one in starts it. `room` tells what memory the machine has now.
+    The caller that admits a sandbox starts it. `room` returns the machine's free memory.
     """
 
     registry: SandboxRecords
@@ -76,9 +76,9 @@ class Admission:
         return next(iter(stored), None)
 
     async def request(self, sandbox: Sandbox, *, from_pool: bool) -> Sandbox | None:
-        """Put a new sandbox in line and let in who may come; answers it as it stands then, None when its session's
-        place was taken meanwhile. With `from_pool`, which is for sessions without files, it claims a sandbox of the
-        pool where nobody waits, and is that one then. Such a one must have the `fingerprint`.
+        """Put a new sandbox in line and admit those whose turn it is; returns its record after that, None if its
+        session's place was taken meanwhile. With `from_pool`, which is for sessions without files, it claims a sandbox
+        of the pool with the `fingerprint` if nobody waits, and returns that one.
 
         Raises `UserQueueLimitError`, `TotalLimitError`."""
         fingerprint = await self.fingerprint() if self.fingerprint and from_pool else ""
@@ -109,7 +109,7 @@ class Admission:
     async def pump(self) -> list[Sandbox]:
         """Admit those whose turn it is, give up on those that waited in vain, and make room by removing paused ones.
 
-        Answers paused ones that are to be woken here now."""
+        Returns the paused ones that are to be woken here now."""
         occupied = await self.registry.find(occupied=True)
         if not any(one.is_waiting for one in occupied):
             return []

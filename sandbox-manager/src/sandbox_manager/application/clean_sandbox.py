@@ -1,4 +1,4 @@
-"""Remove what is left of a sandbox that is over."""
+"""Remove the remains of a finished sandbox."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class CleanSandbox:
-    """Remove from the machine what the record of a finished sandbox still asks to remove, then free its place.
+    """Remove from the machine all that the record of a finished sandbox marks for removal, then free its place.
 
     Idempotent. Raises `EngineUnavailableError`, `SandboxBusyError` when another manager works on it for longer than
-    `wait_s`; the reconciler tries again. What is at a place with other managers is theirs.
+    `wait_s`; the reconciler tries again. Remains at a place with other managers are left to them.
     """
 
     registry: SandboxRecords
@@ -55,7 +55,7 @@ class CleanSandbox:
         return sandbox.place in ("", ANY_PLACE) or sandbox.place == await self.host.place()
 
     async def remove(self, identity: Identity, *, keep_workspace: bool) -> None:
-        """Remove from the machine only; the registry stays as it is."""
+        """Remove it from the machine only; the registry stays unchanged."""
         try:
             async with asyncio.timeout(self.deadline_s):
                 await self.lifecycle.remove(identity, keep_workspace=keep_workspace)

@@ -14,7 +14,7 @@ from sandbox_manager.domain.sandbox import Cleanup, Sandbox, Status
 @dataclass(frozen=True, slots=True)
 class DeleteSandbox:
     """Remove all of a sandbox, also in the middle of its start by any manager, and its workspace unless that is to be
-    kept; with `only_queued`, nothing but one that waits, and a paused one no longer waits to be woken.
+    kept; with `only_queued`, only a waiting one, and a paused one no longer waits to be woken.
 
     Idempotent. Raises `EngineUnavailableError`; what is left is then removed by the reconciler.
     """

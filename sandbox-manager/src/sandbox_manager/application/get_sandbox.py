@@ -1,4 +1,4 @@
-"""Look at one sandbox, waiting for its start if asked to."""
+"""Read one sandbox, waiting for its start if requested."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _ASKED_EVERY = timedelta(seconds=3)
 
 @dataclass(frozen=True, slots=True)
 class GetSandbox:
-    """Answer a sandbox; with `wait_s`, once it left `starting`, left `queued`, or at the deadline.
+    """Return a sandbox; with `wait_s`, once it left `starting`, left `queued`, or at the deadline.
 
-    Whoever waits for a queued one keeps it in line. Raises `SandboxNotFoundError`.
+    Waiting for a queued one keeps it in line. Raises `SandboxNotFoundError`.
     """
 
     registry: SandboxRecords

@@ -23,10 +23,10 @@ KEEP = "keep"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeepAlive:
-    """Answer the record with its idle end by what the sandbox tells: commands, screens and calls are activity; and with
-    what its user is told of how much its files take up.
+    """Return the record with its idle end by the sandbox's report, in which commands, screens and calls are activity;
+    and with the notice to its user about the size of its files.
 
-    One that does not answer is believed to be as its record says. `wall` is this machine's clock, which tokens go by.
+    If it does not answer, its record counts. `wall` is this machine's clock, which tokens use.
     """
 
     registry: SandboxRecords

@@ -29,11 +29,11 @@ class _Start:
 
 
 class Launcher:
-    """Owner of the start of every sandbox this manager was asked for.
+    """Owner of the start of every sandbox that was requested from this manager.
 
-    A start ends as ready, or as failed with all its remains removed; while it goes on its lease is kept, so that
-    another manager knows a start nobody works on. One that was given up meanwhile, by any manager, is ended; whoever
-    gave it up or cancels it takes over its clean-up.
+    A start ends as ready, or as failed with all its remains removed; its lease is renewed meanwhile, so that other
+    managers recognise an abandoned start. A start that any manager gave up is ended; the one that gave it up or cancels
+    it takes over its clean-up.
     """
 
     def __init__(

@@ -31,11 +31,11 @@ _DID_NOT_WAKE = "The computer did not wake up."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PauseSandbox:
-    """Hold a ready sandbox still until it is used; `keep` is how long it may wait for that.
+    """Freeze a ready sandbox until it is used; `keep` is the longest time it may wait for that.
 
-    Idempotent. Whoever pauses or resumes holds the lease, and the record is changed first: a token asked for in the
-    middle waits and then wakes it. Raises `SandboxNotFoundError`, `SandboxNotReadyError`, `SandboxOverError`,
-    `SandboxBusyError`, `ElsewhereError`, `EngineUnavailableError`; it then runs on.
+    Idempotent. Pausing and resuming hold the lease, and change the record first: a token requested meanwhile waits and
+    then wakes it. Raises `SandboxNotFoundError`, `SandboxNotReadyError`, `SandboxOverError`, `SandboxBusyError`,
+    `ElsewhereError`, `EngineUnavailableError`; it then runs on.
     """
 
     registry: SandboxRecords
@@ -78,11 +78,11 @@ class PauseSandbox:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResumeSandbox:
-    """Let a paused sandbox go on, or stand in line for that where there is no room. One that does not wake up is given
-    up, its workspace kept.
+    """Let a paused sandbox go on, or put it in line if there is no room. One that does not wake up is given up, its
+    workspace kept.
 
-    Idempotent. A user at the limit of running ones has the one paused that nobody used for the longest time, and waits
-    while all are used. Raises as `PauseSandbox` does.
+    Idempotent. For a user at the limit of running ones, the one unused for the longest time is paused; the request
+    waits while all are used. Raises as `PauseSandbox` does.
     """
 
     registry: SandboxRecords

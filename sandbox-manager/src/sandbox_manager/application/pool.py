@@ -1,4 +1,4 @@
-"""Sandboxes booted before anybody asks for one."""
+"""Sandboxes booted in advance."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class PoolIntervals:
 
 
 class Pool:
-    """Keeps `size` sandboxes of this place booted to readiness and at rest, for sessions that begin with no files.
+    """Keeps `size` sandboxes of this place booted and at rest, for sessions that begin with no files.
 
     One manager of a place tends at a time, and boots one sandbox at a time, while nobody else starts or waits and there
     is memory; after a failure it waits twice as long each time. Members with an old fingerprint are retired. A member

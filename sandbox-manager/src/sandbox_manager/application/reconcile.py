@@ -1,4 +1,4 @@
-"""Bring what is wanted and what is found on the machine together."""
+"""Reconcile the wanted sandboxes with those found on the machine."""
 
 from __future__ import annotations
 
@@ -29,12 +29,13 @@ Mend = Callable[[Sandbox, Found], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reconcile:
-    """One sweep, both ways: what nobody owns is removed, what died or ran out is given up, its workspace kept.
+    """One sweep, both ways: remains without an owner are removed; sandboxes that died or whose time is over are given
+    up, their workspace kept.
 
-    Safe to run in several managers at once: whoever ends a sandbox holds its lease. What is at another place is left to
-    the managers there, and given up only when there are none. `pause` freezes what is idle; without it that ends.
-    `mend` makes one frozen or not as its record says. Each is tended apart from the others: none stops a sweep.
-    Raises `EngineUnavailableError`, `RegistryUnavailableError`.
+    Safe to run in several managers at once: ending a sandbox takes its lease. Sandboxes at another place are left to
+    the managers there, and given up only if there are none. `pause` freezes idle ones, which end without it. `mend`
+    freezes or wakes one to match its record. Each is handled apart from the others: none stops a sweep. Raises
+    `EngineUnavailableError`, `RegistryUnavailableError`.
     """
 
     registry: SandboxRecords

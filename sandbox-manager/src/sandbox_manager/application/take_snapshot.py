@@ -1,4 +1,4 @@
-"""Keep a session's files as they are now."""
+"""Take a snapshot of a session's files."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class SnapshotLimits:
 
 @dataclass(frozen=True, slots=True)
 class TakeSnapshot:
-    """Pack the files under a name while whatever runs goes on running.
+    """Pack the files under a name while programs go on running.
 
     Raises `SnapshotLimitError`, `SnapshotRefusedError`, `WorkspaceBusyError`, `EngineUnavailableError`.
     """

@@ -19,7 +19,7 @@ MAX_BODY_BYTES = 64 * 1024
 
 
 def create_app(wiring: Wiring) -> FastAPI:
-    """An app over what `wiring` yields while it runs."""
+    """An app over the use cases that `wiring` yields while it runs."""
 
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncGenerator[None]:

@@ -29,7 +29,8 @@ _SPARE = timedelta(seconds=2)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Upkeep:
-    """Sweeps and the pool, one manager of a place at a time; admission; its own presence; what ends on the machine."""
+    """Sweeps and the pool, by one manager of a place at a time; admission; its own presence; sandboxes that end on the
+    machine."""
 
     reconcile: Reconcile
     tend: TendWorkspaces

@@ -77,8 +77,8 @@ def line(occupied: Sequence[Sandbox]) -> list[Sandbox]:
 def within_user_limits(occupied: Sequence[Sandbox], limits: Limits) -> list[Sandbox]:
     """The waiting sandboxes whose users may have one more running, so that they wait for room alone.
 
-    One that is paused goes before its user's new ones: it may be in the middle of being woken, which its record shows
-    only once it runs. It is among all that its user has already."""
+    A paused one goes before its user's new ones: it may be waking up, which its record shows only once it runs. It
+    counts towards its user's total already."""
     running, held = Counter[str](), Counter[str]()
     for one in occupied:
         running[one.identity.user_id] += one.places if one.is_running or not one.is_alive else 0

@@ -62,7 +62,7 @@ class MarkLostError(NotFoundError):
 
 
 class SandboxNotReadyError(ConflictError):
-    """An endpoint token was asked for a sandbox whose endpoint does not answer yet."""
+    """A token was requested for a sandbox whose endpoint does not answer yet."""
 
     code = "sandbox_not_ready"
 
@@ -130,7 +130,7 @@ def _choices(allowed: Iterable[str]) -> str:
 
 
 class ImageMissingError(UnavailableError):
-    """No sandbox can be made from this image here; the detail says why, and what to do."""
+    """No sandbox can be made from this image here; the detail gives the reason and the remedy."""
 
     code = "sandbox_image_missing"
 
@@ -160,7 +160,7 @@ class ElsewhereError(UnavailableError):
 
 
 class StartFailedError(UpstreamError):
-    """A sandbox did not come up. `retryable` says whether trying again may help."""
+    """A sandbox did not come up. `retryable` is whether trying again may help."""
 
     code = "start_failed"
 

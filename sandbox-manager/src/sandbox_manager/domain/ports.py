@@ -54,8 +54,8 @@ class SandboxLeases(Protocol):
     async def acquire_lease(self, sandbox_id: str, owner: str, ttl: timedelta) -> Sandbox | None:
         """Lease a record to `owner`, or lengthen its lease; the database's clock decides what has lapsed.
 
-        Answers the record, None when somebody else holds it or there is none. A record that changes hands has a new
-        version, so that its former owner can store nothing more that it read before.
+        Returns the record, None if somebody else holds it or there is none. A record that changes hands gets a new
+        version, so that its former owner can't store older data any more.
         """
         ...
 
@@ -68,9 +68,9 @@ class SandboxChanges(Protocol):
     """Changes of sandboxes, whichever manager makes them."""
 
     def changes(self, after: str | None) -> AbstractAsyncContextManager[AsyncIterator[Change]]:
-        """Changes a person may want to see, from now or after a mark, from any manager; entering has subscribed.
+        """Changes a person may want to see, from now or after a mark, from any manager; entering subscribes.
 
-        Raises `MarkLostError` when what came after the mark is no longer known.
+        Raises `MarkLostError` if changes after the mark are no longer known.
         """
         ...
 
@@ -85,7 +85,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldLease:
-    """A named lease and until when it holds, or held."""
+    """A named lease, and the time until which it holds, or held."""
 
     name: str
     owner: str
@@ -102,7 +102,7 @@ class Leases(Protocol):
     async def release(self, name: str, owner: str) -> None: ...
 
     async def known(self, prefix: str) -> list[HeldLease]:
-        """Leases whose name starts so, those that lapsed not long ago too."""
+        """Leases whose name has this prefix, including those that lapsed not long ago."""
         ...
 
 
@@ -171,7 +171,7 @@ class RuntimeHost(Protocol):
         ...
 
     async def check(self) -> None:
-        """Raise `EngineUnavailableError` with what a person can do when no sandbox could be started."""
+        """Raise `EngineUnavailableError` with the remedy if no sandbox could be started."""
         ...
 
     async def image_trouble(self, image: str) -> str | None:
@@ -190,10 +190,10 @@ class RuntimeHost(Protocol):
 
 
 class SandboxLifecycle(Protocol):
-    """Start, pause and removal of sandboxes. What belongs to other stacks is never seen nor touched."""
+    """Start, pause and removal of sandboxes. Sandboxes of other stacks are never seen nor touched."""
 
     async def start_sandbox(self, spec: SandboxSpec) -> Started:
-        """Start a sandbox and answer when its endpoint says it is ready; the caller sets the deadline.
+        """Start a sandbox and return when its endpoint is ready; the caller sets the deadline.
 
         Raises `StartFailedError` or `EngineUnavailableError`. When it raises or is cancelled, whatever it made carries
         the identity, is complete in `found`, and is the caller's to remove.
@@ -205,7 +205,7 @@ class SandboxLifecycle(Protocol):
         ...
 
     async def pause(self, identity: Identity) -> None:
-        """Hold all processes of a running sandbox still; nothing when they are. On failure none is held.
+        """Freeze all processes of a running sandbox; does nothing if they are. On failure none is frozen.
 
         Raises `EngineUnavailableError`, also when it does not run.
         """
@@ -225,7 +225,7 @@ class SandboxLifecycle(Protocol):
     async def remove(self, identity: Identity, *, keep_workspace: bool) -> None:
         """Remove all of a sandbox, whatever its state, also what does not exist. Raises `EngineUnavailableError`.
 
-        A workspace it was pooled with and nobody took over is never kept.
+        The workspace of an unclaimed sandbox is never kept.
         """
         ...
 

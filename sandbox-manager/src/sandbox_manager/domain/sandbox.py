@@ -75,12 +75,12 @@ class Sandbox:
     `occupied` holds the session's single place: from creation until nothing of it is left on the machine, so that a
     rebuilt sandbox can't meet the remains of the old one. `version` grows with every stored change, `revision` with
     every one a person may want to see. `place` names the engine or the data folder it runs at; before it ran it is
-    empty, or where the session's files are. `waking_since` is since when a paused one is to be woken.
-    Whoever works on it (starts, pauses, resumes or removes it) holds its lease. `notice` tells of an end that comes
-    near; `asked_at` is when somebody last waited for a queued one. `fingerprint` identifies what one of the pool was
-    made of; `endpoint` is known before it is ready for one that was claimed from there. `disk_notice`, told since
-    `disk_revision`, says that its files take up nearly all they may, which is `disk_limit_mb`. `configuration` is what
-    it is made of, as it was chosen.
+    empty, or where the session's files are. `waking_since` is the time since which a paused one is to be woken. The
+    manager that works on it (starts, pauses, resumes or removes it) holds its lease. `notice` announces a near end;
+    `asked_at` is the time when somebody last waited for a queued one. `fingerprint` identifies the image and settings
+    of one of the pool; a sandbox claimed from there has its `endpoint` before it is ready. `disk_notice`, shown since
+    `disk_revision`, warns that its files nearly reach their limit, `disk_limit_mb`. `configuration` is its image and
+    size, as chosen.
     """
 
     identity: Identity

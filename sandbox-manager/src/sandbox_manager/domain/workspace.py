@@ -1,4 +1,4 @@
-"""The workspace of a session: what is kept of it besides its files, and the one piece of work that may go on at it."""
+"""The workspace of a session: its snapshots, and the one piece of work that may go on at it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sandbox_manager.domain.errors import ConflictError, DomainError, EngineUnav
 
 
 class WorkspaceBusyError(ConflictError):
-    """Another snapshot or restore of this session goes on."""
+    """Another snapshot or restore of this session is in progress."""
 
     code = "workspace_busy"
     retryable = True
@@ -134,8 +134,8 @@ class WorkspaceRecords(Protocol):
 class WorkspaceArchives(Protocol):
     """Files of workspaces as a whole, beside the runtime that runs sandboxes on them.
 
-    One call a session at a time is the caller's to see to. Every call may raise `EngineUnavailableError`.
-    One that is cancelled is broken off, and is no longer at the files when it returns.
+    The caller makes one call a session at a time. Every call may raise `EngineUnavailableError`. A cancelled call is
+    broken off, and no longer touches the files when it returns.
     """
 
     async def pack(self, session_id: str, user_id: str, snapshot_id: str, bounds: ArchiveBounds) -> Packed:
@@ -143,9 +143,9 @@ class WorkspaceArchives(Protocol):
         ...
 
     async def unpack(self, session_id: str, user_id: str, snapshot_id: str, bounds: ArchiveBounds) -> None:
-        """Exchange the files for the snapshot's, all or none; no sandbox may run on them.
+        """Replace the files by the snapshot's, all or none; no sandbox may run on them.
 
-        Raises `SnapshotRefusedError`. Interrupted, it is brought to an end by `mend`.
+        Raises `SnapshotRefusedError`. If interrupted, `mend` completes it.
         """
         ...
 

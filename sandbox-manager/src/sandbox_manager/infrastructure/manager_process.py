@@ -1,4 +1,4 @@
-"""The names of managers, by which others beside them on one machine know when they have ended."""
+"""The names of managers, by which others on the same machine know when they have ended."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 _UNKNOWN = "unknown"
 _MOST_DIGITS = 9
-"""No number of a process has more, and others are too large to ask for."""
+"""A process number has at most this many digits; longer ones are too large to look up."""
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 

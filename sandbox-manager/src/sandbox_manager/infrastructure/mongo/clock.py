@@ -16,8 +16,8 @@ _FOLLOW_S = 10.0
 
 
 class DatabaseClock:
-    """The database's time as last read, moved on by this machine's steady clock: one whose date is set anew, or wrong,
-    ends nothing."""
+    """The database's time as last read, moved on by this machine's steady clock: a wrong or newly set date of the
+    machine ends nothing."""
 
     def __init__(self) -> None:
         self._read = datetime.now(UTC)

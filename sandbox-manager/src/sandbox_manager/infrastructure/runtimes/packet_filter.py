@@ -100,9 +100,9 @@ def networks_of(texts: Iterable[str]) -> list[Network]:
 
 
 class HostNetworks:
-    """Every address of this machine now; where they can't be read, those that were read last stay closed.
+    """Every address of this machine now; if they can't be read, those that were read last stay closed.
 
-    Raises `EngineUnavailableError` when they were never read: nothing is opened that might be this machine.
+    Raises `EngineUnavailableError` if they were never read: no address is opened that might be this machine's.
     """
 
     def __init__(self, trie: Path) -> None:
@@ -122,7 +122,7 @@ class HostNetworks:
 def host_networks(trie: Path = HOST_FIB_TRIE) -> list[Network]:
     """Every address of a machine beside its loopback, by its routing table.
 
-    Of `/dev/null`, which says that there is none to read, a warning alone. Raises `EngineUnavailableError`.
+    For `/dev/null`, which stands for an unreadable table, only a warning is logged. Raises `EngineUnavailableError`.
     """
     try:
         if stat.S_ISCHR(trie.stat().st_mode):

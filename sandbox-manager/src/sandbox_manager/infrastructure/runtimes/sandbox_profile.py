@@ -71,7 +71,7 @@ def fingerprint(*parts: object) -> str:
 
 
 def desktop_of(ready_line: str) -> bool:
-    """Whether the line that says ready also says there is a desktop."""
+    """Whether the ready line also reports a desktop."""
     return "desktop=yes" in ready_line
 
 

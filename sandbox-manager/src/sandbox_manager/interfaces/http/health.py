@@ -1,4 +1,4 @@
-"""Alive, and ready, and what was counted."""
+"""Liveness, readiness and metrics."""
 
 from __future__ import annotations
 

@@ -86,6 +86,6 @@ async def mint(sandbox_id: _SandboxId, body: TokenRequest, wired: Wired) -> Endp
 async def delete(
     sandbox_id: _SandboxId, wired: Wired, *, keep_workspace: bool = True, only_queued: bool = False
 ) -> None:
-    """Remove it, also in the middle of its start; 204 too when there is none. Its files stay for the next one of its
-    session, unless `keep_workspace` is false. `only_queued`: unless it got its turn."""
+    """Remove it, also in the middle of its start; 204 also if there is none. Its files stay for the session's next
+    sandbox, unless `keep_workspace` is false. `only_queued`: unless it got its turn."""
     await wired.delete(sandbox_id, keep_workspace=keep_workspace or only_queued, only_queued=only_queued)

@@ -18,7 +18,7 @@ _TOLD_OF_PATH = 200
 
 
 class ArchiveError(Exception):
-    """`code` tells the manager what went wrong, the text a person."""
+    """`code` is the fault for the manager, the text one for people."""
 
     def __init__(self, code: str, detail: str) -> None:
         super().__init__(detail)
@@ -26,7 +26,7 @@ class ArchiveError(Exception):
 
 
 class Counted:
-    """Bounds what goes through, and what is remembered of it meanwhile. Raises `ArchiveError`."""
+    """Limits the number and size of entries, and the memory for their names. Raises `ArchiveError`."""
 
     def __init__(self, max_bytes: int, max_files: int) -> None:
         self.max_bytes, self.max_files = max_bytes, max_files

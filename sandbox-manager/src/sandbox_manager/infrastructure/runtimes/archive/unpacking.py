@@ -29,9 +29,9 @@ _REMOVE_S = 200.0
 
 
 def unpack(workspace: Path, source: Path, counted: Counted) -> None:
-    """Exchange the workspace's files for the archive's, all or none. Nothing else may write to the workspace.
+    """Replace the workspace's files by the archive's, all or none. Nothing else may write to the workspace.
 
-    How far it is is written beside the archive: what lies in the workspace was written by whoever had it.
+    The progress is recorded beside the archive, as content of the workspace can't be trusted.
     """
     mend(workspace, source.parent)
     if not source.is_file():
@@ -52,9 +52,9 @@ def unpack(workspace: Path, source: Path, counted: Counted) -> None:
 
 
 def mend(workspace: Path, marks: Path) -> None:
-    """Bring an interrupted exchange to its end: on when the new files were complete, else back.
+    """Bring an interrupted exchange to its end: forward if the new files were complete, else back.
 
-    Without a mark of ours whatever is in the stage's place is garbage.
+    Without our mark, anything in the stage's place is garbage.
     """
     if workspace.lstat().st_mode & stat.S_IRWXU != stat.S_IRWXU:  # its owner may have shut it
         workspace.chmod(stat.S_IRWXU)
@@ -109,7 +109,7 @@ def _make_durable(mark: Path) -> None:
 
 
 class _Unpacking:
-    """Every step goes through open folders and follows no symlink, whatever an archive says."""
+    """Unpacks an archive; every step goes through open folders and follows no symlink, whatever the archive holds."""
 
     def __init__(self, root: Path, uid: int, gid: int, counted: Counted) -> None:
         self._root, self._uid, self._gid, self._counted = root, uid, gid, counted

@@ -23,7 +23,7 @@ _SILENT = "The sandbox does not answer."
 
 
 class Answer:
-    """A container's standard streams, attached: no network of its leads to the manager, and none is needed."""
+    """A container's standard streams, attached: none of its networks leads to the manager, and none is needed."""
 
     def __init__(self, stream: Any, line: str) -> None:
         self._stream = stream

@@ -1,4 +1,4 @@
-"""The container of a sandbox: the only shape this manager can ask the engine for."""
+"""The container of a sandbox: the only shape this manager can request from the engine."""
 
 from __future__ import annotations
 

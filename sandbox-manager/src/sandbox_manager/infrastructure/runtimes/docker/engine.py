@@ -87,7 +87,7 @@ class Engine:
     """
 
     def __init__(self, environment: dict[str, str] | None = None) -> None:
-        """`environment` tells where the engine is, in place of the process's own."""
+        """`environment` says where the engine is, in place of the process's own."""
         self._client: APIClient | None = None
         self._environment = environment
 
@@ -281,7 +281,8 @@ class Engine:
             return Answer(stream, line)
 
     def usage(self, name: str) -> Json:
-        """One reading of the container's cgroup files by the engine, without the second one it waits a second for."""
+        """One reading of the container's cgroup files by the engine, without its one-second wait for a second
+        reading."""
         with engine_errors():
             return self._api.stats(name, stream=False, one_shot=True)
 
@@ -292,7 +293,7 @@ class Engine:
             )
 
     def last_errors(self, name: str) -> str:
-        """The last lines of its output, bounded: what is in there decides how long a line is."""
+        """The last lines of its output, bounded, as programs inside decide how long a line is."""
         tail = bytearray()
         with engine_errors():
             pieces = self._api.logs(name, stdout=True, stderr=True, stream=True, follow=False, tail=_LAST_LINES)

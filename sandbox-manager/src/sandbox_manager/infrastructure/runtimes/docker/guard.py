@@ -1,10 +1,10 @@
 """The packet filter of a sandbox's network, set before it is used and renewed when there is more to close.
 
-Docker lets a container reach link-local addresses (a cloud's metadata), the ports of its host at any of that's
-addresses, and by a socket bound to a device whoever answers for an address on its bridge. It keeps bridges from each
-other, but takes that rule out and puts it back whenever any network is made. So all of it is closed from within: a
-container of one breath joins the sandbox's network namespace, the only one here with a capability, sets the rules, and
-is gone; the sandbox itself has no right to change them.
+Docker lets a container reach link-local addresses (a cloud's metadata), the ports of its host at any of the host's
+addresses, and, by a socket bound to a device, any machine that answers for an address on its bridge. It separates
+bridges from each other, but removes and restores that rule whenever any network is made. So all of it is closed from
+within: a short-lived container, the only one here with a capability, joins the sandbox's network namespace, sets the
+rules, and is gone; the sandbox itself has no right to change them.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def guard_names(stack: str, identity: Identity) -> list[str]:
 
 
 class Guard:
-    """Sets the rules of the sandboxes of an engine, and knows which ones each has.
+    """Sets the rules of an engine's sandboxes, and remembers those of each.
 
     Blocking, for several threads. The rules are gone when a container is started again; it is another attachment then.
     """
@@ -74,9 +74,11 @@ class Guard:
             self._in_place[identity.sandbox_id] = (attachment, wanted)
 
     def renew(self, running: dict[str, tuple[Identity, Json]], networks: list[Json]) -> None:
-        """Set them again where they are others by now, or gone: of all that run, by sandbox, as the engine lists them.
+        """Set the rules of all running sandboxes again if they have changed or are gone; `running` is by sandbox, as
+        the engine lists them.
 
-        What fails, or is not done in time, is left to the next call, which begins with those that failed least.
+        Failures, and sandboxes not reached in time, are left to the next call, which begins with those that failed
+        least.
         """
         if not self._renewing.acquire(blocking=False):
             return

@@ -1,4 +1,4 @@
-"""Names and labels of what Docker holds for a sandbox. Labels are its immutable identity."""
+"""Names and labels of a sandbox's Docker objects. Labels are its immutable identity."""
 
 from __future__ import annotations
 

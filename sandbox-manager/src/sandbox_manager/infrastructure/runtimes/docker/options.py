@@ -12,7 +12,7 @@ _LABEL = "label:"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndpointClients:
-    """Containers that get a leg in every sandbox's network: those named, and those that carry all of the labels."""
+    """Containers that are connected to every sandbox's network: those named, and those that carry all of the labels."""
 
     names: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()

@@ -13,7 +13,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Confinement:
-    """The filter of system calls every sandbox is given (none: empty), and what slirp4netns is started with."""
+    """The system call filter of every sandbox (empty for none), and the options of slirp4netns."""
 
     seccomp: bytes = b""
     network_options: tuple[str, ...] = ()

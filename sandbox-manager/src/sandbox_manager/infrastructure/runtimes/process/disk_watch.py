@@ -1,9 +1,9 @@
-"""Counts the workspaces of running sandboxes from outside, because what answers inside may be anybody's.
+"""Counts the workspaces of running sandboxes from outside, because answers from inside may be forged.
 
 Each is counted once a minute, and every two seconds while the disk fills quickly. The tool API holds the limit to the
-byte, as far as it can; here a sandbox that goes on filling a workspace well beyond its limit ends. One that only stays
-there does not: its user has to be able to delete. One that can't be counted three times in a row, by its own doing,
-ends as well.
+byte, as far as it can; here a sandbox that keeps filling a workspace well beyond its limit ends. One that only stays
+beyond it does not: its user must be able to delete files. One that prevents its count three times in a row ends as
+well.
 """
 
 from __future__ import annotations
@@ -98,7 +98,8 @@ class _Count:
 
 @dataclass(slots=True)
 class DiskWatch:
-    """`running` names the sandboxes, `end` ends one and says why. A limit of zero is none."""
+    """Counts workspaces by turns. `running` returns the sandboxes, `end` ends one with a reason. A limit of zero means
+    none."""
 
     folder: Path
     limit_bytes: int
@@ -111,7 +112,7 @@ class DiskWatch:
     _hurried_until: float = float("-inf")
 
     def look(self) -> None:
-        """Take the counts that are done, and begin those that are due. Raises `OSError`."""
+        """Take the finished counts, and begin those that are due. Raises `OSError`."""
         running = self.running()
         if not (self.limit_bytes or self.limit_files or any(one.limit_bytes for one in running.values())):
             return
@@ -211,7 +212,7 @@ def measure(watched: Watched) -> Popen[bytes]:
 
 
 def count_of(program: Popen[bytes]) -> Size | None:
-    """End it, if it runs; returns what it has counted so far, and None where that is nothing."""
+    """End the count, if it runs; returns the size so far, None if nothing is counted yet."""
     assert program.stdout is not None
     with program.stdout as output:
         program.kill()

@@ -1,4 +1,4 @@
-"""The command line that shuts a sandbox in.
+"""The command line that confines a sandbox.
 
 Inner bubblewrap, the same for every user: own mount, pid, ipc, uts, user, cgroup and network namespaces, uid 1000, no
 capability, a read-only root made of nothing but what is bound here.
@@ -30,7 +30,7 @@ _MIB = 1024 * 1024
 
 @dataclass(slots=True)
 class Sources:
-    """Bind sources as the inner bubblewrap names them; `staged` is what the stage has to bind for that."""
+    """Bind sources as the inner bubblewrap names them; `staged` are those that the stage has to bind first."""
 
     stage: bool
     staged: list[str] = field(default_factory=list[str])
@@ -128,7 +128,7 @@ def as_user(uid: int | None) -> list[str]:
 
 
 def stage(sources: Sources) -> list[str]:
-    """Command prefix of the stage; empty when the sources need none."""
+    """Command prefix of the stage; empty if the sources need none."""
     if not sources.stage:
         return []
     kept = [part for name in ("SETUID", "SETGID", "SETPCAP") for part in ("--cap-add", f"CAP_{name}")]
@@ -144,9 +144,9 @@ def join(folders: list[Path]) -> list[str]:
 
 
 def netns(rules: str) -> list[str]:
-    """Command prefix that makes a network namespace, tells its pid, and waits until the network is there.
+    """Command prefix that makes a network namespace, reports its pid, and waits until the network is there.
 
-    The rules of what it may reach are set with the rights over the namespace that the sandbox itself never gets.
+    Its packet filter is set with rights over the namespace that the sandbox itself never gets.
     """
     gate = (
         f"echo $$ >&{SYNC_FD}; nft {shlex.quote(rules)} || exit 96; "

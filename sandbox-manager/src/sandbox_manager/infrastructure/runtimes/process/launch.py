@@ -33,12 +33,12 @@ def mark_start(identity: Identity, stack: str) -> str:
 
 
 def mark_of(identity: Identity, stack: str) -> str:
-    """The mark on all processes outside that belong to a sandbox: the identity it was started with."""
+    """The mark on all outside processes of a sandbox: the identity it was started with."""
     return f"{mark_start(identity, stack)}{identity.session_id}/{identity.user_id}/{identity.generation}"
 
 
 def marked_identity(mark: str, stack: str) -> Identity | None:
-    """The identity a mark tells; None when it is another stack's, or tells none."""
+    """The identity in a mark; None if it is another stack's, or holds none."""
     parts = mark.split("/")
     if len(parts) != 5 or parts[0] != stack:
         return None
@@ -52,7 +52,7 @@ def marked_identity(mark: str, stack: str) -> Identity | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
-    """Blocking; bounded by its own deadlines. What it made is found by the store and by the mark."""
+    """One start; blocking, with deadlines of its own. The store and the mark find everything it made."""
 
     options: ProcessOptions
     limits: Limits

@@ -1,5 +1,5 @@
-"""Limits of a process sandbox by what the machine offers: cgroups when they can be written, a scope of the user's
-systemd where there is one, else rlimits."""
+"""Limits of a process sandbox, by the machine's means: writable cgroups, a scope of the user's systemd, else
+rlimits."""
 
 from __future__ import annotations
 
@@ -203,8 +203,8 @@ def _is_delegated() -> bool:
 
 
 def _lower_weight(parent: Path) -> None:
-    """Have all sandboxes together yield the processors to whoever serves people: half of a usual group's share. With
-    much less none of them starts where anything else keeps the machine busy."""
+    """Give all sandboxes together half of a usual group's share of the processors, so that they yield to the services
+    for people. With much less none of them starts while anything else keeps the machine busy."""
     for file, share in (("cpu.shares", "512"), ("cpu.weight", _WEIGHT)):
         with contextlib.suppress(OSError):
             if (parent / file).exists():

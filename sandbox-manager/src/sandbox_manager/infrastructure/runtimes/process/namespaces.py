@@ -1,4 +1,4 @@
-"""Commands run in a namespace of a sandbox, with the rights of who made it, which nothing inside has."""
+"""Commands run in a namespace of a sandbox, with the rights of its maker, which nothing inside has."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def namespace_entry(
 
 def trouble(command: list[str], files: Sequence[int] = ()) -> str | None:
     """The error output of a command that failed, else None. Of the manager's environment it gets only the search path:
-    what is loaded into the manager (`LD_PRELOAD`) may not work in there, and secrets stay outside."""
+    libraries loaded into the manager (`LD_PRELOAD`) may not work in there, and secrets stay outside."""
     try:
         done = subprocess.run(
             command,

@@ -68,10 +68,10 @@ class NetworkRules:
 
     def renew(self, running: Mapping[ProcessRef, int | None]) -> None:
         """Renew the rules of all sandboxes with a network, by their first processes and the number of the network
-        namespace each had at its start (None: not known), where they are others by now.
+        namespace each had at its start (None: not known), if they have changed.
 
-        What fails, or is not done in time, is left to the next call, which begins with those that failed least. One
-        thread at a time does it; others leave it to that one.
+        Failures, and sandboxes not reached in time, are left to the next call, which begins with those that failed
+        least. One thread at a time does it; others return at once.
         """
         if not self._renewing.acquire(blocking=False):
             return

@@ -17,7 +17,7 @@ _MOST_LINKS = 40
 
 
 def python_arguments(python: Path, at: Callable[[Path], str] = str) -> list[str]:
-    """Arguments of bubblewrap that show it, but for what lies in /usr; `at` says where a source is to be had."""
+    """Arguments of bubblewrap that bind it, except for files in /usr; `at` maps a source to the path that is bound."""
     environment = python.parent.parent
     config = _config(environment / "pyvenv.cfg")
     *links, program = _chain(python)

@@ -42,7 +42,8 @@ _KILL_S = 5.0
 
 
 class ProcessRuntime:
-    """Sandboxes in bubblewrap. They survive the manager; what is on disk and a mark on their processes finds them."""
+    """Sandboxes in bubblewrap. They survive the manager, and are found by their files on disk and a mark on their
+    processes."""
 
     name = "process"
 

@@ -28,11 +28,11 @@ def find_strictest_options() -> tuple[str, ...]:
 
 
 def unprivileged() -> list[str]:
-    """Command prefix of slirp4netns: root's drops what it has by itself.
+    """Command prefix of slirp4netns: root's drops its capabilities by itself.
 
     Its sandbox unmounts all but a few folders in a copy of the mounts in which it has made only the topmost one
-    private: what is mounted below any other shared one would be unmounted on the host as well. So root's has a copy in
-    which none is shared.
+    private: mounts below any other shared one would be unmounted on the host as well. So root's runs in a copy in which
+    none is shared.
     """
     if os.geteuid() == 0:
         return ["unshare", "--mount", "--propagation", "private", "--"]

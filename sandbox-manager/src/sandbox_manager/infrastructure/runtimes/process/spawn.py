@@ -68,9 +68,9 @@ def spawn(
     *,
     files: dict[int, int],
 ) -> int:
-    """Start a command in a session of its own; `files` maps its file descriptors to ours. Answers the pid.
+    """Start a command in a session of its own; `files` maps its file descriptors to ours. Returns the pid.
 
-    It has no other; of the first three those not given lead nowhere.
+    It has no other descriptors; standard ones that are not given are /dev/null.
     """
     program = shutil.which(command[0])
     if program is None:

@@ -121,7 +121,7 @@ class Store:
         self._disposal = Disposal(folder, self._uids.free)
 
     def place(self) -> str:
-        """A name this folder was given by whoever used it first, with this host's: a folder may be seen by several."""
+        """A name that the folder got at its first use, with this host's: several hosts may see one folder."""
         named = self._folder / "place"
         if not named.exists():
             draft = self._folder / f"place.{secrets.token_hex(4)}.new"
@@ -156,9 +156,9 @@ class Store:
         return live, self.make_workspace(identity.session_id)
 
     def make_workspace(self, session_id: str) -> int | None:
-        """The folder, unless it is there; answers its owner's uid (None: the manager's own).
+        """Make the folder, unless it exists; returns its owner's uid (None: the manager's own).
 
-        Raises `StartFailedError` where it is another user's of this host, or no uid is left.
+        Raises `StartFailedError` if it belongs to another user of this host, or no uid is left.
         """
         workspace = self.workspace(session_id)
         owner = workspace.lstat().st_uid if workspace.exists() else None
@@ -245,9 +245,9 @@ class Store:
         return identity.session_id
 
     def forget(self, identity: Identity, *, keep_workspace: bool) -> None:
-        """Remove the folders of a sandbox none of whose processes lives, with a workspace nobody took over.
+        """Remove the folders of a sandbox without living processes, with an unclaimed workspace.
 
-        Raises `OSError` when something is left; calling it again goes on with it.
+        Raises `OSError` if something is left; calling it again continues.
         """
         until = time.monotonic() + _REMOVE_S
         for session_id in {pool_session(identity.sandbox_id), *([] if keep_workspace else [identity.session_id])}:

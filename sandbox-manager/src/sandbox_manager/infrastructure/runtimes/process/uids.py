@@ -2,8 +2,8 @@
 
 folder/uids/<uid>   is given out; the workspace that has it is the one it owns
 
-They lie above all that user databases, subordinate ids and containers are given by convention, in blocks. A folder
-begins with a block of its own and goes on to others when it is full: as many workspaces fit as the disk holds.
+They lie, in blocks, above the conventional ranges of user databases, subordinate ids and containers. A folder begins
+with a block of its own and continues with others when it is full: only the disk limits the number of workspaces.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A look that is repeated in a thread of its own, by one manager of a folder at a time."""
+"""A look that a thread of its own repeats, by one manager of a folder at a time."""
 
 from __future__ import annotations
 
