@@ -1,7 +1,7 @@
-"""Calls of a server that is not trusted: nothing is read from it without a bound of bytes and of time.
+"""Calls of an untrusted server: nothing is read from it without a limit of bytes and of time.
 
-`BoundedHttp` is the one way to such a server. Its two verbs ask for `Bounds` at each call, and neither hands out what
-would read without them.
+`BoundedHttp` is the one way to such a server. Both its methods require `Bounds` at each call, and neither returns
+anything that reads without them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _YIELD_EVERY = 64
 class RefusedAnswerError(httpx.RemoteProtocolError):
     """The answer was over a bound, or no honest server sends it; the connection is closed.
 
-    One of the client's own errors, so that whoever deals with a broken connection deals with this too.
+    It is one of the client's own errors, so that code that handles a broken connection handles this too.
     """
 
 
@@ -35,9 +35,9 @@ class RefusedAnswerError(httpx.RemoteProtocolError):
 class Bounds:
     """Limits of an answer.
 
-    `body_bytes` counts its body, `head_s` the seconds until its head is whole (what is sent before included) and
-    `whole_s` all of it. Between two pieces there may be `silent_s`; and with `slowest` a long answer may keep us
-    waiting for `silent_s`, and a second more for each `slowest` bytes of it.
+    `body_bytes` limits its body, `head_s` the seconds until its head is whole (sending the request included) and
+    `whole_s` those of all of it. `silent_s` is the longest pause between two pieces; with `slowest` a long answer may
+    take `silent_s`, and a second more for each `slowest` bytes of it.
     """
 
     body_bytes: int
@@ -61,7 +61,7 @@ class Answer:
 
 
 class StreamedAnswer:
-    """An answer whose body is still to be read: at most once, by `pieces` or `whole`."""
+    """An answer whose body is still to be read, at most once, by `pieces` or `whole`."""
 
     def __init__(self, response: httpx.Response, bounds: Bounds, began: float) -> None:
         self._response = response
@@ -135,7 +135,7 @@ Hook = Callable[[httpx.Request], Awaitable[None]]
 
 
 class BoundedHttp:
-    """Connections to one such server. `fields` say in the log which one it is; `hook` sees each request.
+    """Connections to one such server. `fields` name it in the log; `hook` is called with each request.
 
     Nothing is decompressed, no redirect is followed, and no cookie is kept.
     """
@@ -173,7 +173,7 @@ class BoundedHttp:
 
     @asynccontextmanager
     async def stream(self, method: str, path: str, bounds: Bounds, **fields: Any) -> AsyncGenerator[StreamedAnswer]:
-        """A call whose answer is read as it comes; what is left unread at the end of the block is not waited for."""
+        """A call whose answer is read as it comes; unread rest at the end of the block is not waited for."""
         began = asyncio.get_running_loop().time()
         try:
             response = await self._head(method, path, bounds, fields)

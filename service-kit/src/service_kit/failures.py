@@ -13,9 +13,9 @@ DomainError
 ├── UpstreamError          a part we depend on answered, and failed
 └── UnavailableError       a part we depend on does not answer; may be retried
 
-A service's own errors stand beside what they speak of, below a family, and know nothing of HTTP: with a family and a
-code an error has its status, headers and place in the OpenAPI document (`problems.py`). This imports the standard
-library alone, so that a domain may build on it.
+A service defines its own errors, each below a family, beside the code they concern; they know nothing of HTTP: with a
+family and a code an error has its status, headers and place in the OpenAPI document (`problems.py`). This module
+imports the standard library alone, so that a domain may build on it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Changes to what is stored: each is made once, in order, by whichever process starts first, and never undone.
+"""Migrations of stored data: each is made once, in order, by the process that starts first, and never undone.
 
 A process that starts waits until the data is of its own version, and refuses data of a later one. A process that ends
-in the middle of a change leaves it to the next one, so each change can be begun again; so it is where the database was
-away for a while, or another process took over as this one did not run for one.
+in the middle of a change leaves it to the next one, so each change must be repeatable; the same happens if the database
+was away for a while, or another process took over while this one was suspended.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _EPOCH = datetime.fromtimestamp(0, UTC)
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """A change, and what it does in words for the log."""
+    """A change, and its description for the log."""
 
     what: str
     run: Callable[[Database], Awaitable[None]]

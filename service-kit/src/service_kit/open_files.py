@@ -22,7 +22,7 @@ _libc = ctypes.CDLL(None)
 
 
 def tasks(pid: int) -> list[int]:
-    """The threads of a process, also of one whose first has ended; none when it is gone."""
+    """The threads of a process, also if its first has ended; empty if the process is gone."""
     try:
         return [int(name) for name in os.listdir(f"/proc/{pid}/task")]
     except OSError:

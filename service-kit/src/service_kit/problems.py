@@ -151,8 +151,8 @@ def _http_problem(error: HTTPException) -> Response:
 def install_problems(app: FastAPI, *, own_headers: OwnHeaders = lambda _: {}) -> None:
     """Answer every error of the application in this form, and say so in its OpenAPI document.
 
-    `own_headers` gives what else a service's own errors say. What nobody foresaw is answered by the outermost layer,
-    which knows the request's id.
+    `own_headers` gives further headers of a service's own errors. Unforeseen errors are answered by the outermost
+    layer, which knows the request's id.
     """
     document_problems(app)
 

@@ -39,8 +39,8 @@ class ProgramStart:
 
 
 class _Pipes(SubprocessStreamProtocol):
-    """Says when the program has exited. asyncio's own wait ends only when its pipes are closed too, which a full buffer
-    that nobody reads, or a child that left the group, can keep open without end."""
+    """Reports when the program has exited. asyncio's own wait ends only when its pipes are closed too, which a full
+    buffer that nobody reads, or a child that left the group, can keep open without end."""
 
     def __init__(self, line_bytes: int, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(line_bytes, loop)
@@ -80,7 +80,7 @@ class Program:
         return self._pipes.stderr
 
     async def wait(self) -> int:
-        """Wait until it ends; its exit code. What it wrote last may still be unread."""
+        """Wait until it ends; returns its exit code. Its last output may still be unread."""
         await self._pipes.exited.wait()
         code = self.exit_code
         assert code is not None
@@ -94,7 +94,7 @@ class Program:
     async def end(self, grace_s: float = 0.0) -> None:
         """End its process group: at once, or by SIGTERM and after so many seconds by SIGKILL.
 
-        What it wrote and nobody has read by then is dropped.
+        Output that is unread by then is dropped.
         """
         if grace_s > 0 and self.exit_code is None:
             self._signal_group(signal.SIGTERM)
@@ -188,7 +188,7 @@ class BoundedOutput:
         return bytes(self._data[: self._max_bytes])
 
     async def read(self, stream: asyncio.StreamReader) -> bool:
-        """Read to the end of the stream; False where there was more than is kept."""
+        """Read to the end of the stream; False if there was more than is kept."""
         while piece := await stream.read(_READ_BYTES):
             self._data += piece
             if len(self._data) > self._max_bytes:
@@ -210,7 +210,7 @@ class Tail:
         return self._data.decode("utf-8", "replace")
 
     async def wait(self, timeout_s: float) -> None:
-        """Wait until the stream ends, or for so many seconds."""
+        """Wait until the stream ends, or the time is over."""
         await asyncio.wait({self._task}, timeout=timeout_s)
 
     def close(self) -> None:

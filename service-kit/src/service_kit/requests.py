@@ -75,7 +75,7 @@ class RequestRules:
 
 
 class RequestMiddleware:
-    """Plain ASGI, as a wrapping middleware would hide the client's disconnect from the calls.
+    """The layer as plain ASGI: a wrapping middleware would hide the client's disconnect from the calls.
 
     `scope[ARRIVED]` is when the request came, in seconds of the monotonic clock.
     """

@@ -1,4 +1,4 @@
-"""Tracing by the standard OTEL_* variables: where no collector is named, the SDK is not even imported."""
+"""Tracing by the standard OTEL_* variables: without a collector, the SDK is not even imported."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def follows_callers(environment: Mapping[str, str]) -> bool:
 
 @contextmanager
 def traced(service: str, *, passed_on: Sequence[str] = ()) -> Generator[None]:
-    """Once in a process: its spans go to the collector, as do those in the name of the services `passed_on`; at the end
-    the last ones are sent."""
+    """Send the spans of this process to the collector, with those in the name of the services `passed_on`; call it
+    once. At the end the last spans are sent."""
     # Clients of models and of MCP would put the trace into what they send to third parties.
     set_global_textmap(CompositePropagator([]))
     if not is_traced(os.environ):

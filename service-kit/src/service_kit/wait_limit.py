@@ -7,12 +7,11 @@ from typing import Self
 
 
 class WaitLimit:
-    """`with limit: await ...` raises `TimeoutError` where that takes longer than `seconds`, as `asyncio.timeout` does.
+    """`with limit: await ...` raises `TimeoutError` after `seconds`, as `asyncio.timeout` does.
 
-    It is made for waits one after another that nearly always are short: a timer each takes longer than what most of
-    them wait for, so that one timer looks after all of them. It serves where a wait comes with each piece of a model's
-    text; elsewhere `asyncio.timeout` is right. It is closed after the last one: else its timer stays until its time is
-    over, two minutes for a call of a model.
+    It is made for successive waits that are nearly always short, such as one for each piece of a model's text: a timer
+    for each would cost more than most of the waits, so one timer serves all of them. Elsewhere `asyncio.timeout` is
+    right. Close it after the last wait: else its timer stays until its time is over, two minutes for a call of a model.
     """
 
     def __init__(self, seconds: float) -> None:

@@ -1,4 +1,4 @@
-"""Answers that began and can't be ended."""
+"""Answers that began and can't be completed."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""HTTP from peers nobody knows: bounded heads, bodies that come on, deadlines for both, an end to what is half done.
+"""HTTP from unknown peers: bounded heads, a least rate for bodies, deadlines for both, and an end to half-sent
+requests.
 
-The server's own protocol keeps whatever comes, for as long as it takes. A refusal is a problem detail, then the
-connection ends.
+uvicorn's own protocol keeps any input, for as long as it takes. A refusal is a problem detail, then the connection
+ends.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ has come."""
 
 
 class Config(uvicorn.Config):
-    """The configuration of a server, with who is connected to it."""
+    """The configuration of a server, with the peers connected to it."""
 
     def __init__(self, *args: Any, peers: Peers, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -52,7 +53,7 @@ class Config(uvicorn.Config):
 
 
 class _RefusedError(Exception):
-    """Ends the parser; the answer is prepared."""
+    """Ends the parser; the answer is prepared already."""
 
 
 class BoundedHttpProtocol(HttpToolsProtocol):

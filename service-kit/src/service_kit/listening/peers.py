@@ -50,7 +50,7 @@ class Peer(Protocol):
         ...
 
     def look(self, now: float) -> None:
-        """Called every `LOOK_S` with the loop's time: end it if it took too long."""
+        """End the connection if it took too long; called every `LOOK_S` with the loop's time."""
         ...
 
 

@@ -28,7 +28,7 @@ def current_work() -> Work:
 
 
 def work_fields() -> dict[str, str]:
-    """The ids that are known, by name."""
+    """The known ids, by name."""
     work = _current.get()
     return {name: value for name in _NAMES if (value := getattr(work, name)) is not None}
 

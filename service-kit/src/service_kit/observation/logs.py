@@ -37,7 +37,8 @@ _STANDARD = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime
 
 
 class JsonLines(logging.Formatter):
-    """One object a line: time, level, logger, constant message, ids, and the record's extra fields."""
+    """A formatter of one JSON object a line: time, level, logger, constant message, ids, and the record's extra
+    fields."""
 
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, object] = {
@@ -60,7 +61,7 @@ def _escaped(found: re.Match[str]) -> str:
 
 
 def log_json_lines(level: str) -> None:
-    """The root logger from this level on; of libraries that talk too much only warnings."""
+    """Set up the root logger from this level on; libraries that log too much only from warnings on."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     logging.basicConfig(level=level, handlers=[handler], force=True)

@@ -1,6 +1,6 @@
-"""Spans of a trace, by OpenTelemetry's API; where no collector is named its tracer does nothing.
+"""Spans of a trace, by OpenTelemetry's API; without a collector its tracer does nothing.
 
-Names and attributes hold no text of users. What crosses a wire, or is stored with a run, is a W3C `traceparent`.
+Names and attributes hold no text of users. The wire, and a stored run, carry a W3C `traceparent`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def span(
 ) -> Generator[Span]:
     """A span around the block, below the current one unless a parent is named. Not for a block that yields.
 
-    A failure is told by its class alone: the library would add its message, which may hold what people wrote.
+    A failure is recorded by its class alone: the library would add its message, which may hold users' text.
     """
     context = remote_context(parent) if parent else None
     current = TRACER.start_span(name, context, kind, attributes)
@@ -59,7 +59,7 @@ def span(
 
 
 def failed(span: Span, reason: str) -> None:
-    """`reason` is a class or code, never a message."""
+    """Mark a span as failed; `reason` is a class or code, never a message."""
     span.set_status(Status(StatusCode.ERROR, reason))
 
 

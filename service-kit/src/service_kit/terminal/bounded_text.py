@@ -1,4 +1,4 @@
-"""Bounded text: the head and the tail of what was written."""
+"""Bounded text: the head and the tail of an output."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _SMALL_PIECE = 1_000
 
 
 class BoundedText:
-    """Keeps the first and the last half of `limit` characters, with a marker for what is missing between."""
+    """Keeps the first and the last half of `limit` characters, with a marker for the missing middle."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -40,7 +40,7 @@ class BoundedText:
             self._dropped += gone
 
     def copy(self) -> BoundedText:
-        """Another one that goes on from the same text."""
+        """A copy that goes on from the same text."""
         other = BoundedText(self._limit)
         other._head, other._tail = [*self._head], deque(self._tail)
         other._head_size, other._tail_size, other._dropped = self._head_size, self._tail_size, self._dropped

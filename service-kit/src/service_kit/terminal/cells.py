@@ -10,10 +10,10 @@ from functools import lru_cache
 Cells = list[str]
 TAB_WIDTH = 8
 MOST_MARKS = 32
-"""Characters in one cell; what would be more is left out of a line that is written over."""
+"""Characters in one cell; further marks are left out of a line that is written over."""
 _SINGLE = re.compile("[ -~\u00a1-\u00ac\u00ae-\u02ff\u0391-\u03ff\u0400-\u0482\u2010-\u2027\u2030-\u205e\u2190-\u2319"
                      "\u2500-\u25fc\u2800-\u28ff]*")  # fmt: skip
-"""Characters of one column each, which is most of what is ever written."""
+"""Characters of one column each, which make up most of any output."""
 _TABS = re.compile("(\t)")
 
 
@@ -51,7 +51,7 @@ def shown(cells: Cells) -> str:
 
 
 def write(cells: Cells, column: int, text: str) -> int:
-    """Write over what stands from a column on; answers the column after it."""
+    """Write over the cells from a column on; returns the column after the text."""
     for piece in _TABS.split(text) if "\t" in text else (text,):
         if piece == "\t":
             column = _tab(cells, column)

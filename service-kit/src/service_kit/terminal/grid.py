@@ -1,8 +1,8 @@
 """The lines of a terminal with its cursor. Lines have no largest width, and those above the screen stay in reach of the
-cursor for some while: what is written in order is kept as it is, what is written over is as it ended.
+cursor for a while: text written in order is kept unchanged, overwritten text in its last state.
 
-The cursor reaches no more of a long line than its end, and nothing above it: a terminal would have wrapped that line
-and scrolled the rest out. So what a sequence costs is bounded, however much was written before it."""
+The cursor reaches only the end of a long line, and nothing above it: a terminal would have wrapped that line and
+scrolled the rest out. So the cost of a sequence is bounded, however much was written before it."""
 
 from __future__ import annotations
 

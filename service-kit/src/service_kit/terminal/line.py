@@ -10,7 +10,7 @@ _KEPT = MOST_EDITED // 2
 
 
 class Line:
-    """Knows its width, which is counted once for each character and only where it is asked for."""
+    """A line that knows its width, which is counted once for each character and only on demand."""
 
     __slots__ = ("_cells", "_most", "_text", "_width")
 

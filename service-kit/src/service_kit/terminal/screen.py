@@ -59,7 +59,7 @@ _PLAIN: dict[str, Callable[[Grid], object]] = {
 
 
 class TerminalScreen:
-    """Fed with what is written, in pieces cut anywhere; memory and text are bounded by about `limit` characters."""
+    """Takes output in pieces cut anywhere; memory and text are bounded by about `limit` characters."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit

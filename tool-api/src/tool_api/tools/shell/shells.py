@@ -165,7 +165,8 @@ class Shells:
         """The shell of that name, made if it is new. If there are too many, the sub-agent's shell that was idle longest
         is closed for it.
 
-        Raises: TooManyShellsError: no sub-agent's shell is idle.
+        Raises:
+            TooManyShellsError: no sub-agent's shell is idle.
         """
         while name not in self._shells and len(self._shells) >= MAX_SHELLS:
             idle = [one for one in self._shells.values() if one.name.startswith(OF_AGENT) and not one.is_busy]
