@@ -100,7 +100,7 @@ class StreamedAnswer:
             yield piece
             count += 1
             if count % _YIELD_EVERY == 0:
-                # Of many small pieces that came together none is waited for, and nobody else would get their turn.
+                # Pieces that arrived together are not waited for, so that no other task would get its turn.
                 await asyncio.sleep(0)
 
     async def whole(self) -> bytes:

@@ -9,7 +9,7 @@ from pydantic import TypeAdapter, ValidationError
 
 T = TypeVar("T")
 
-# To the end of the text where it is not closed: else each quote of an endless string would be tried anew.
+# An unclosed string goes to the end of the text: else each quote in it would start another attempt.
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
 
 
@@ -20,7 +20,7 @@ class MalformedJsonError(ValueError):
 def has_at_most(data: bytes, most_values: int) -> bool:
     """Whether the JSON has, roughly, at most that many values: values of a few characters each take many times the room
     in memory, and so do their validation errors."""
-    # Only as far as it may go: what millions of short strings leave over would be many times the text.
+    # Bounded, as the pieces between millions of short strings would take many times the text's room.
     shape, strings = _STRING.subn(b"", data, count=most_values * 2 + 1)
     return strings <= most_values * 2 and strings + len(shape) <= most_values * 8
 

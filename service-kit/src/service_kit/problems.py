@@ -133,7 +133,7 @@ def _validation_problem(error: RequestValidationError) -> Response:
 def _field_error(entry: Mapping[str, Any]) -> FieldError:
     location, message = [*entry["loc"]], str(entry["msg"]).removeprefix("Value error, ")
     if entry["type"] == "json_invalid":
-        # Where it is no JSON, a place stands in that of the field.
+        # For invalid JSON, the location holds a position in place of the field.
         at = location.pop() if len(location) > 1 else 0
         why = cast("Mapping[str, Any]", entry.get("ctx") or {}).get("error", "it can not be read")
         message = f"it is no JSON: {why} at character {at}"

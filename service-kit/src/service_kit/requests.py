@@ -128,7 +128,7 @@ class RequestMiddleware:
             await problem(500, "internal", _FAILED)(scope, receive, send_named)
         except asyncio.CancelledError:
             if not status and scope["type"] == "http":
-                # A server that ends cancels what takes too long, and whoever asked waits still.
+                # A server that ends cancels slow requests, whose callers still wait.
                 retry = {"Retry-After": str(UNAVAILABLE_RETRY_S)}
                 ends = problem(503, "unavailable", _ENDS, retryable=True, headers=retry)
                 await ends(scope, receive, send_named)
@@ -142,7 +142,7 @@ class RequestMiddleware:
         if known is None:
             self._log.exception("request failed", extra=fields)
             return
-        # What a sandbox does to its own download is no fault of ours, and may be done again and again.
+        # A sandbox that breaks its own download is no fault of ours, and may repeat it at will.
         self._log.warning("answer broken off", extra=fields | {"code": known.code, "reason": known.detail})
         raise BrokenOffError from known
 

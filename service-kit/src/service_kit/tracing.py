@@ -30,7 +30,7 @@ def follows_callers(environment: Mapping[str, str]) -> bool:
 def traced(service: str, *, passed_on: Sequence[str] = ()) -> Generator[None]:
     """Send the spans of this process to the collector, with those in the name of the services `passed_on`; call it
     once. At the end the last spans are sent."""
-    # Clients of models and of MCP would put the trace into what they send to third parties.
+    # Otherwise clients of models and of MCP would send the trace to third parties.
     set_global_textmap(CompositePropagator([]))
     if not is_traced(os.environ):
         yield

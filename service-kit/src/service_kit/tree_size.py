@@ -125,7 +125,7 @@ class _Walk:
                 parent.fd = fd
                 return
             os.close(fd)
-        # Somebody moved it: what was left on the way is lost to this count.
+        # The folder was moved: the rest of the way is missing from this count.
         self.complete = False
         while len(self._levels) > 1:
             self._levels.pop().close()

@@ -169,7 +169,7 @@ class Calls:
             async with asyncio.timeout(_INSTRUCTIONS_S):
                 instructions = await asyncio.to_thread(self._instructions_of, result)
         except Exception:
-            # What was done is done, whatever is wrong with a folder.
+            # The call succeeded; faults of a folder don't change that.
             logger.exception("the instructions of a call's folders could not be read", extra={"tool": tool.name})
             return result
         return result.model_copy(update={"instructions": instructions}) if instructions else result

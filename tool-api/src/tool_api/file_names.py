@@ -19,7 +19,7 @@ def safe_name(given: str) -> str:
     name = _UNSAFE.sub("", given.replace("\\", "/").rsplit("/", 1)[-1]).strip()
     stem = name.rpartition(".")[0]
     suffix = name[len(stem) :]
-    # What a name ends with is kept as long as there is room for it.
+    # The suffix is kept as long as there is room for it.
     room = _MAX_NAME_BYTES - len(suffix.encode())
     name = _cut(stem, room) + suffix if room >= 0 else _cut(suffix, _MAX_NAME_BYTES)
     if name in ("", ".", ".."):

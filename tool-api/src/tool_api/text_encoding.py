@@ -271,7 +271,7 @@ def _guess(sample: bytes) -> TextEncoding | None:
     codec = _guessed_codec(sample)
     fitting = [one for one in _SEVERAL_BYTES if _odd_share(sample, one) < _ODD_SHARE]
     if codec not in fitting:
-        # One damaged character rules an encoding out for the detector: it is asked again without those.
+        # One damaged character rules an encoding out for the detector: it guesses again without those.
         for one in fitting:
             text = _ODD.sub("", sample.decode(one, "surrogateescape"))
             if _odd_share(sample, one) and _guessed_codec(text.encode(one)) == one:

@@ -65,7 +65,7 @@ def judge_container(policy: Policy, body: Json) -> Wanted:
         need(host, ("NanoCpus",), "HostConfig")
         if kept["User"] == "0:0":
             raise Refused("User: a sandbox may not run as root")
-    # Said, rather than left to what the engine does where nothing is said.
+    # Set explicitly, rather than left to the engine's defaults.
     host |= {"Privileged": False, "IpcMode": "private", "RestartPolicy": {"Name": "no"}}
     host.setdefault("LogConfig", _LOG)
     return Wanted(kept, network, joins, tuple(mount["Source"] for mount in host.get("Mounts", ())))
@@ -129,7 +129,7 @@ def _host(policy: Policy) -> dict[str, Rule]:
         "Memory": integer(6 * _MIB, policy.memory_bytes),
         "MemorySwap": integer(6 * _MIB, policy.memory_bytes),
         "NanoCpus": integer(1, policy.nano_cpus),
-        # Less than what a container has unasked: the services come first.
+        # At most a container's default: the services come first.
         "CpuShares": integer(2, 1024),
         "OomScoreAdj": integer(0, 1000),
         "PidsLimit": integer(1, policy.pids),
@@ -153,7 +153,7 @@ _ULIMIT: dict[str, Rule] = {
 
 
 def _mount(policy: Policy) -> Rule:
-    # No folder below another volume: what a sandbox writes is never walked through to find a mount's place.
+    # No target below another volume: a mount's place is never looked up in a sandbox's files.
     rules: dict[str, Rule] = {
         "Type": one_of("volume"),
         "Source": text(own_volume(policy)),

@@ -36,7 +36,7 @@ class DeleteSandbox:
         def move(now: Sandbox) -> Sandbox | None:
             if only_queued and now.status is not Status.QUEUED:
                 return now.left_paused()
-            # Of two who wait for the same one, the other may ask for it again.
+            # If two callers wait for the same one, the other may request it again.
             return now.retired(reason, cleanup, retryable=only_queued)
 
         retired = await change_sandbox(self.registry, sandbox_id, move)

@@ -103,7 +103,7 @@ class FanOut:
             _log.error(
                 self.trouble, extra={**piece.fields, "reason": f"It took longer than {duration_text(self.deadline_s)}."}
             )
-            await asyncio.wait({task})  # what can't be cancelled is not begun again before it ends
+            await asyncio.wait({task})  # work that ignores its cancellation is not begun again before it ends
 
     async def _logged(self, piece: Piece) -> None:
         try:

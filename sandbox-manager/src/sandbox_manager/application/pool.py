@@ -124,7 +124,7 @@ class Pool:
             return False
         if sum(one.places for one in occupied if one.holds_memory) >= self._parts.limits.max_total:
             return False
-        return (await self._parts.room()).fits(1)  # there must be memory left for one that somebody asks for
+        return (await self._parts.room()).fits(1)  # there must be memory left for a requested sandbox
 
     async def _boot(self, place: str, fingerprint: str) -> None:
         parts, now = self._parts, self._parts.clock.now()

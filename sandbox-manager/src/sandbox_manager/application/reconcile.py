@@ -60,7 +60,7 @@ class Reconcile:
             measures.RECONCILE_SECONDS.observe(time.perf_counter() - began)
 
     async def _sweep(self) -> None:
-        # Found is read first: a record is written before anything is made, so what is found then has its record.
+        # Read what is found first: a record is written before anything is made, so all that is found has one.
         found = await self._find_all()
         wanted = {one.id: one for one in await self.registry.find(occupied=True)}
         strays = [one for one in found.values() if one.identity.sandbox_id not in wanted]
@@ -180,7 +180,7 @@ class Reconcile:
         return None
 
     async def _end(self, sandbox: Sandbox, reason: str) -> None:
-        # One that moved on since we looked (renewed, resumed, deleted) is looked at by the next sweep.
+        # A sandbox that changed since (renewed, resumed, deleted) is left to the next sweep.
         over = await change_sandbox(
             self.registry,
             sandbox.id,

@@ -51,7 +51,7 @@ class Upkeep:
             asyncio.create_task(_repeat(self.resume.in_line, _PUMP_S, stopping), name="admission"),
             asyncio.create_task(_repeat(self.presence.renew, _RENEW_S, stopping), name="presence"),
         ]
-        # What these wait for may come late or never; the others are soon through what they are in the middle of.
+        # These may wait long, and are cancelled; the others soon finish their present step.
         waiting = [
             asyncio.create_task(_repeat(self._watch, _AGAIN_S, stopping), name="endings"),
             asyncio.create_task(_repeat(self.pool.tend, _POOL_S, stopping), name="pool"),
@@ -66,7 +66,7 @@ class Upkeep:
             for task in late:
                 task.cancel()
             await asyncio.wait([*tasks, *waiting])
-            # What a sweep no longer waited for goes on; not beyond this.
+            # Pieces that a sweep no longer waits for still run; they end here.
             await asyncio.gather(*(each.aclose() for each in (self.reconcile.each, self.tend.each, self.resume.each)))
             with contextlib.suppress(DomainError):
                 await self.leases.release(await self._sweep_lease(), self.owner)

@@ -152,7 +152,7 @@ class Report:
     resting: bool = False
 
     def __post_init__(self) -> None:
-        if not 0 <= self.unused_s <= _MOST_UNUSED_S:  # false for what is no number, too
+        if not 0 <= self.unused_s <= _MOST_UNUSED_S:  # false for NaN, too
             raise ValueError("nothing is unused for so long")
         for held in (self.disk_bytes, self.disk_files):
             if held is not None and not 0 <= held <= _MOST_HELD:

@@ -93,7 +93,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.peers.release(self)
-        # The server tells only the request that came last; the one being answered would write to what is closed.
+        # The server notifies only the last request; the one being answered would write to a closed socket.
         for cycle in (self._answered, *(waiting for waiting, _ in self.pipeline)):
             if cycle is not None:
                 cycle.disconnected = True
@@ -129,7 +129,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         super().on_url(url)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        # What stands after a body comes here too.
+        # Trailers come here too.
         self._head += len(name) + len(value) + 4
         if self._head > HEAD_BYTES or len(self.headers) >= HEADERS:
             self._stop(_TOO_LARGE)
@@ -191,7 +191,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
                     return
                 self._is_last = True
                 await send({**message, "headers": [*message.get("headers", ()), (b"connection", b"close")]})
-                # Else the server closes with the answer, whatever is still to come.
+                # Otherwise the server closes with the answer, even with input to come.
                 cycle.keep_alive = True
 
             try:
@@ -202,7 +202,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
                 cycle.disconnected = True
                 self.transport.abort()
             except asyncio.CancelledError:
-                # The server ends. Without an answer, its own says so; another one is whole, or is cut.
+                # The server ends. Without a begun answer the server's own reports it; a begun one is whole, or is cut.
                 if not cycle.response_started:
                     raise
                 if not cycle.response_complete:
@@ -224,7 +224,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
 
     @property
     def is_pending(self) -> bool:
-        # Whoever asks for more than they take holds their place by nothing.
+        # A peer that does not take its answers is pending again.
         return self._is_draining or self._is_in_body or not self._is_answering or self.flow.write_paused
 
     @property
@@ -255,7 +255,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
 
     def _look_at_body(self, now: float) -> None:
         if not self._is_answering:
-            # Answered before it was whole: nobody wants the rest.
+            # Answered before it was whole; the rest is not needed.
             if now - self._since > LINGER_S:
                 self.transport.abort()
         elif self.flow.read_paused or self.cycle.waiting_for_100_continue:

@@ -15,7 +15,7 @@ SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 
 
 Instrument = TypeVar("Instrument", Counter, Gauge, Histogram)
 
-# Else each series has a second one that says when it began.
+# Without this each series has a second one with its time of creation.
 disable_created_metrics()
 
 

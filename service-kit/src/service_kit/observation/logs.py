@@ -29,8 +29,8 @@ _TALKATIVE = (
 )
 _REPEATING = ("mcp.client", "mcp.shared")
 """Loggers that quote what a server sent, even a secret that it was given."""
-# JSON lets pass what a terminal obeys and what deceives an eye: DEL, C1 controls, directions, other ends of lines,
-# halves of characters.
+# JSON leaves characters unescaped that terminals obey or that deceive the eye: DEL, C1 controls, text directions,
+# other line ends, unpaired surrogates.
 _ODD = re.compile("[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb]")
 _ENCODER = json.JSONEncoder(ensure_ascii=False, default=str)
 _STANDARD = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "color_message", "taskName"}

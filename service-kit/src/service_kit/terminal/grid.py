@@ -57,7 +57,7 @@ class Grid:
 
     def so_far(self) -> BoundedText:
         """The text so far, to go on from."""
-        # What is not looked at yet may go to the history first.
+        # Pending text may go to the history first.
         lines = self._shown_lines()
         whole = self._history.copy() if self._history is not None else BoundedText(LIVE_CHARACTERS)
         whole.append("\n".join(lines))

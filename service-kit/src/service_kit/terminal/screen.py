@@ -112,7 +112,7 @@ class TerminalScreen:
             text, self._is_passing_over = text[end.end() :], False
         at = text.rfind("\x1b")
         if at > 0 and text.endswith("\x1b"):
-            # Of the two characters that end a string, the first may have come.
+            # The first of the two characters that end a string may have come.
             before = text.rfind("\x1b", 0, at)
             at = before if before >= 0 and _UNENDED.fullmatch(text, before) else at
         if at >= 0 and _UNENDED.fullmatch(text, at):

@@ -50,7 +50,7 @@ class _Server(uvicorn.Server):
         self._leaving.set()
 
     async def main_loop(self) -> None:
-        # Theirs looks ten times a second whether it is to end, which is most of what a sandbox that waits would do.
+        # uvicorn's loop polls ten times a second, which would be most of an idle sandbox's work.
         while not await self.on_tick(0):
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_TICK_S):
@@ -125,7 +125,7 @@ async def _wake_when_claimed(services: Services) -> None:
 async def _end_in_time(access: Access, end: Callable[[], None]) -> None:
     """End a claimed sandbox when its time is over, whatever became of its manager, which has the first go."""
     await access.claimed.wait()
-    # The machine's clock may be set: nothing but a look tells.
+    # The machine's clock may be set, so it is polled.
     while access.ends_at is not None and (left := access.ends_at + _OVERTIME_S - time.time()) > 0:  # noqa: ASYNC110
         await asyncio.sleep(min(left, _LOOK_AT_CLOCK_S))
     end()

@@ -25,7 +25,7 @@ _LONGEST_S = 3600.0
 _ADDRESS = "http://document.invalid/"
 _HEADERS = {
     "Content-Type": "text/html; charset=utf-8",
-    # All walls hold by themselves: the page runs nothing, and what it asks for is neither asked for nor answered.
+    # Each barrier is enough by itself: no scripts here, no loading here, and requests are not answered either.
     "Content-Security-Policy": "sandbox; default-src 'none'; img-src data:; font-src data:; style-src 'unsafe-inline'",
     "Referrer-Policy": "no-referrer",
 }

@@ -141,7 +141,7 @@ def environment(settings: DesktopSettings, display: str | None = None) -> dict[s
         "XDG_CONFIG_HOME": str(settings.home / ".config"),
         "XDG_CACHE_HOME": str(settings.home / ".cache"),
         "XDG_RUNTIME_DIR": str(settings.run_dir),
-        # No session bus is there: without this each of Chrome's services would look for one.
+        # There is no session bus: without this each of Chrome's services would look for one.
         "DBUS_SESSION_BUS_ADDRESS": "disabled:",
         "NO_AT_BRIDGE": "1",
     }

@@ -27,7 +27,7 @@ def limit() -> None:
 
 def install() -> None:
     """Put up the fence for the rest of this process, once the libraries that it needs are loaded."""
-    # Else files of the machine are looked up the first time that a library asks for the type of a name.
+    # Without this, the first type lookup of a library would read files of the machine.
     mimetypes.init(())
     of_python = tuple(f"{os.path.realpath(folder)}/" for folder in sys.path if folder)
 

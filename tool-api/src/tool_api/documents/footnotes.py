@@ -39,7 +39,7 @@ def _definition(state: StateBlock, first: int, last: int, silent: bool) -> bool:
     if found is None or silent:
         return found is not None
     if state.tokens and state.tokens[-1].type in ("list_item_open", "footnote_open"):
-        # Of a list of notes, or of another note: without it that would be empty.
+        # The first line of a list item or of another note, which would be empty without it.
         return False
     label = found[1].lower()
     _labels(state.env).add(label)

@@ -13,7 +13,7 @@ from markdown_it.rules_inline.state_inline import StateInline
 LONGEST = 2_000
 _MOST_LINES = 200
 _PAIRS = (("$$", "$$"), (r"\[", r"\]"), (r"\(", r"\)"), ("$", "$"))
-# What a text between escaped brackets needs to be a formula, and one that begins with a number, as an amount does.
+# Signs of a formula, required between escaped brackets, and after a number, which may be an amount.
 _IS_MATH = re.compile(r"[\\^_={}+<>]")
 _BETWEEN_WORDS = re.compile(r"[\s\u3001\u3002\uff0c\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
 _WORD = re.compile(r"[A-Za-z0-9_]")

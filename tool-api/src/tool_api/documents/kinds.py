@@ -18,7 +18,7 @@ _OFFICE = frozenset({".docx", ".docm", ".dotx", ".dotm", ".xlsx", ".xlsm", ".xlt
 _OTHER_ARCHIVES = frozenset({".odt", ".ott", ".ods", ".ots", ".odp", ".otp", ".odg"}) | frozenset(
     {".epub", ".pages", ".numbers", ".key"}
 )
-# What such an archive begins with, whatever its name ends in.
+# The first bytes of such an archive, whatever its name ends in.
 _OFFICE_MARKS = (b"[Content_Types].xml", b"_rels/", b"mimetypeapplication/vnd.oasis", b"mimetypeapplication/epub+zip")
 _NAME_IN_ZIP = 30
 _MAILS = frozenset({".eml", ".mht", ".mhtml"})

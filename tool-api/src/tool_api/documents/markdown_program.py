@@ -91,7 +91,7 @@ def main() -> None:
     drawings = _Drawings(mark)
     drawings.teach(markdown)
     fence.install()
-    # What is addressed is looked at below: else it would stand in the page as it was written.
+    # Addresses are checked below: a link refused here would stay in the page as written text.
     markdown.validateLink = lambda url: True
     pictures = _Pictures(mark)
     tokens = markdown.parse(text)

@@ -92,7 +92,7 @@ def _load_formats() -> None:
     heif: Any = importlib.import_module("pi_heif")
     heif.register_heif_opener(thumbnails=False)
     Image.init()
-    Image.MAX_IMAGE_PIXELS = None  # what is opened is measured by `_check_size`, before anything is decoded
+    Image.MAX_IMAGE_PIXELS = None  # `_check_size` checks the size before anything is decoded
 
 
 def _check_size(picture: Image.Image) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import unicodedata
 
 _KANGXI = range(0x2F00, 0x2FD6)
-# Of the supplement, those that Noto's CJK fonts draw by one picture with another character.
+# Those of the supplement that share a glyph with another character in Noto's CJK fonts.
 _RADICALS = (
     "⺂⺃⺅⺇⺉⺋⺍⺎⺏⺐⺒⺓⺔⺕⺖⺘⺙⺛⺞⺟⺠⺡⺣⺤⺦⺨⺩⺫⺭⺮⺯⺰⺱⺲⺳⺹⺺⺽⺾⺿⻁⻂⻃⻄⻅"
     "⻆⻇⻈⻉⻊⻋⻌⻍⻎⻐⻑⻒⻓⻔⻕⻖⻘⻙⻚⻛⻜⻝⻞⻟⻠⻡⻢⻣⻤⻥⻦⻧⻨⻩⻪⻫⻬⻭⻮⻯⻰⻱⻲⻳"

@@ -43,7 +43,7 @@ def _objects(writer: PdfWriter) -> Iterator[PdfObject]:
         try:
             yield writer.get_object(number)
         except PdfReadError:
-            # There is none of this number.
+            # There is no object of this number.
             continue
         except IndexError:
             return

@@ -104,5 +104,5 @@ def preview(workspace: Workspace, path: str) -> FileContent:
 
 def _beginning(data: bytes, encoding: TextEncoding, *, is_cut: bool) -> str:
     decoder = codecs.getincrementaldecoder(encoding.codec)(encoding.errors)
-    # What is cut in the middle of a character is left out.
+    # A character cut at the end is left out.
     return shown_text(decoder.decode(data.removeprefix(encoding.mark), final=not is_cut))

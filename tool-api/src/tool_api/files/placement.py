@@ -119,7 +119,7 @@ def _undo(folder: int, temporary: str, name: str, kept: str | None) -> None:
             os.rename(name, temporary, src_dir_fd=folder, dst_dir_fd=folder)
             return
         os.rename(kept, name, src_dir_fd=folder, dst_dir_fd=folder)
-        # Where both are names of one file, renaming does nothing.
+        # If both are names of one file, renaming does nothing.
         os.unlink(kept, dir_fd=folder)
 
 

@@ -80,7 +80,7 @@ class McpTools:
         try:
             return call.result()
         except Exception as error:
-            # As over REST, what broke inside is nobody's to read.
+            # As over REST, details of an internal fault are not shown.
             logger.exception("a tool failed", extra={"tool": tool.name})
             raise MCPError(INTERNAL_ERROR, "The tool could not be run.") from error
 

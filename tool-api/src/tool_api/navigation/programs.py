@@ -67,7 +67,7 @@ class _Run:
     async def go(self, question: Question, folder: int) -> None:
         start = ProgramStart(
             command=module_command("tool_api.navigation.program"),
-            # Of the child, which still has it then: nobody else may look into this process.
+            # The child's own descriptor, which it still has then: no other process may look into this one.
             folder=f"/proc/self/fd/{folder}",
             stdin=PIPE,
             line_bytes=_MAX_LINE_BYTES,

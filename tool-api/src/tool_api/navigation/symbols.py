@@ -97,7 +97,7 @@ def _declared(node: Node) -> Node:
 
 
 def _text(source: bytes, node: Node) -> str:
-    # The node's own text would be read anew by way of the parser each time.
+    # The node's own `text` would call into the parser each time.
     return source[node.start_byte : min(node.end_byte, node.start_byte + 4 * MAX_NAME_CHARACTERS)].decode(
         "utf-8", "replace"
     )[:MAX_NAME_CHARACTERS]
@@ -124,7 +124,7 @@ def _nested(ordered: list[_Capture]) -> Iterator[Symbol]:
     values: set[tuple[str, str]] = set()
     for found in ordered:
         span = (found.node.start_byte, found.node.end_byte)
-        # Of several that one statement declares none is inside of another.
+        # Names declared by one statement are not nested in each other.
         while around and (around[-1].end < span[1] or (around[-1].start, around[-1].end) == span):
             around.pop()
         within = around[-1] if around else None

@@ -98,7 +98,7 @@ class _Tunnel:
             if answers in done:
                 return answers.result()
             ended = requests.result()
-            # A program that takes no more may have answered before; what it said still arrives.
+            # A program that takes no more may have answered before; its answer still arrives.
             return await answers if ended is None else ended
         finally:
             for task in tasks:
@@ -167,7 +167,7 @@ async def _leave(writer: asyncio.StreamWriter) -> None:
 
 
 async def _close(websocket: WebSocket, code: CloseCode, timeout_s: float) -> None:
-    # The other side may have gone first; then there is nobody left to tell.
+    # The other side may have gone first.
     with suppress(RuntimeError, OSError, WebSocketDisconnect):
         async with asyncio.timeout(timeout_s):
             await websocket.close(code)

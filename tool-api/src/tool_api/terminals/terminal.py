@@ -121,7 +121,7 @@ class Terminal:
             return False
         if data == _INTERRUPT and self._pending:
             self._pending.clear()
-            # What the terminal holds, too: it looks at no further byte before somebody reads those.
+            # Drop the terminal's buffer, too: it handles no further byte before a program reads that.
             termios.tcflush(self._shells_fd, termios.TCIFLUSH)
         if len(self._pending) + len(data) > MAX_PENDING_BYTES:
             return False
@@ -140,7 +140,7 @@ class Terminal:
     async def close(self) -> None:
         """End it with all that it ever started."""
         if self._program.exit_code is None:
-            # Held, it stays the one that adopts what loses its parent.
+            # While stopped, it still adopts processes that lose their parent.
             self._program.send_signal(signal.SIGSTOP)
             await processes.end_found(lambda: processes.started_since(self._program.pid, 0))
         await self._program.end()

@@ -85,7 +85,7 @@ class DiskWatch:
                 await self._recount()
         if self.is_full:
             return WriteBound(0)
-        # A large one that is there may grow. What writes so much is seen while it does.
+        # An existing large file may grow. Writing that much takes long enough to be noticed.
         larger = self._largest_bytes if self._largest_bytes >= _LARGE_BYTES else 0
         return WriteBound(max(self._room, 1) + larger if self._limit_bytes else None)
 
@@ -206,7 +206,7 @@ class DiskWatch:
         self._free_at_look = self._free()
         came_bytes, came_files = self._came_bytes, self._came_files
         found, self._work_s = await asyncio.to_thread(self._count)
-        # What came in while it looked it may have missed.
+        # Files that arrived during the count may be missing from it.
         self.used_bytes = found.bytes + self._deleted.bytes + self._came_bytes - came_bytes
         self.used_files = found.files + self._deleted.files + self._came_files - came_files
         self._largest_bytes = found.largest_bytes

@@ -143,7 +143,7 @@ async def _input(websocket: WebSocket, writer: asyncio.StreamWriter, viewer: Vie
 
 
 async def _close(websocket: WebSocket, code: CloseCode) -> None:
-    # The viewer may have gone first; then there is nobody left to tell.
+    # The viewer may have gone first.
     with suppress(RuntimeError, OSError, WebSocketDisconnect):
         async with asyncio.timeout(STALLED_AFTER_S):
             await websocket.close(code)

@@ -52,7 +52,7 @@ async def _resize(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, si
     if has == size:
         return
     writer.write(struct.pack(">BxH2i", _SET_ENCODINGS, 2, _RAW, _EXTENDED_DESKTOP_SIZE))
-    # The answer tells of the screens; of the picture one pixel is asked for.
+    # The answer lists the screens; only one pixel of the picture is requested.
     writer.write(struct.pack(">BBHHHH", _UPDATE_REQUEST, 0, 0, 0, 1, 1))
     await writer.drain()
     _, _, screen = await _next_layout(reader)

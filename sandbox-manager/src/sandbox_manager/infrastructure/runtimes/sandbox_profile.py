@@ -21,7 +21,7 @@ _MIB = 1024 * 1024
 LONGEST_ANSWER = 64 * 1024
 """Size limit of a sandbox's answer, a line or a body. Honest ones have a hundred bytes."""
 _KEPT_ALIVE = TypeAdapter(KeptAlive)
-# Managers that froze their pools made them otherwise: what they left is not to be claimed.
+# Earlier managers froze their pools; sandboxes that they left are not to be claimed.
 _WAITS_AS = "at rest"
 
 

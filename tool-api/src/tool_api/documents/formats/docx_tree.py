@@ -118,7 +118,7 @@ def _show_changes(root: Element, part: WordPart) -> None:
         name, around = local(element), local(element.getparent())
         if around in ("rPr", "trPr", "tcPr", "numPr"):
             if name in ("del", "ins"):
-                # A paragraph or a row of which this says that it is gone still has what it had.
+                # A paragraph or a row marked as deleted here keeps its content.
                 part.changes["insertion" if name == "ins" else "deletion"] += around == "trPr"
                 element.getparent().remove(element)
             continue

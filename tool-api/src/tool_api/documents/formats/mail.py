@@ -24,7 +24,7 @@ _SMALLEST = 20
 def open_document(data: bytes) -> WholeDocument:
     """Raises `RefusedDocumentError` where there is neither a header nor a text."""
     data = data.removeprefix(codecs.BOM_UTF8)
-    # What programs of the mbox format write above a mail is no header.
+    # The line that the mbox format adds above a mail is no header.
     content = data.partition(b"\n")[2] if data.startswith(b"From ") else data
     mail: Any = email.message_from_bytes(content, policy=email.policy.default)
     return WholeDocument(about="[mail]", text="\n".join(_lines(mail)))

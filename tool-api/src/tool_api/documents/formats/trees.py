@@ -15,7 +15,7 @@ Element = Any
 
 DOCUMENT = "http://schemas.openxmlformats.org/officeDocument/2006"
 RELATION_ID = f"{{{DOCUMENT}/relationships}}"
-# The ISO standard's names of what all programs know by those of its forerunner.
+# The ISO standard's namespaces, for which all programs use those of its forerunner.
 _STRICT = re.compile(rb"http://purl\.oclc\.org/ooxml/(\w+)/(\w+)")
 SAFE: dict[str, Any] = {"resolve_entities": False, "no_network": True, "load_dtd": False, "huge_tree": False}
 

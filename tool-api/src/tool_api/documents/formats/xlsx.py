@@ -116,7 +116,7 @@ def _sheets(package: Package, main: str, root: Element) -> list[_Sheet]:
         sheets.append(_Sheet(str(sheet.get("name") or ""), str(sheet.get("state") or "visible"), part))
     if any(sheet.part for sheet in sheets):
         return sheets
-    # Where the list of parts is broken, the parts are known by their usual names.
+    # If the list of parts is broken, the parts are found by their usual names.
     parts = sorted(
         (name for name in package.archive.names() if re.search(r"worksheets/[^/]+\.xml$", name)),
         key=lambda name: [int(number) for number in _NUMBER.findall(name)],

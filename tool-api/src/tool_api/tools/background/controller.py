@@ -39,14 +39,14 @@ class BackgroundController:
         if (bound := await self.bound()).is_full:
             return failed(self.notice() or FULL)
         limit = arguments.timeout_s
-        # What is cancelled in the middle would leave a bash that nobody knows of.
+        # A start cancelled half-way would leave a bash that is not registered.
         starting = asyncio.ensure_future(
             self.commands.start_command(arguments.background_id, arguments.command, limit, file_bytes=bound.file_bytes)
         )
         try:
             one = await asyncio.shield(starting)
         except asyncio.CancelledError:
-            # Nobody hears that it began, so whoever asked may ask again: it does not go on.
+            # The caller does not learn that it began and may start it again, so it is ended.
             starting.add_done_callback(self._end_unstarted)
             raise
         except TooManyBackgroundCommandsError:

@@ -15,7 +15,7 @@ PRINTED = (
 )
 CLOSE_S = 5.0
 _RETRY_S = 0.1
-# What its own button for that does. Chrome's command to close a target has no effect on it.
+# The script of the window's own button. Chrome's command to close a target has no effect on it.
 _CLOSE = "globalThis.isClosing ||= Boolean(globalThis.chrome?.send) && (chrome.send('dialogClose'), true)"
 
 

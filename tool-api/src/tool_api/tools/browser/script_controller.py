@@ -56,7 +56,7 @@ class ScriptController:
             console = Console(arguments.level, arguments.limit)
             async with self._driver.tabs.beside(tab, console.on_event) as (connection, session):
                 try:
-                    # What was said before is told again in the answer to being asked.
+                    # Enabling a domain repeats its earlier messages.
                     await connection.send("Log.enable", session=session)
                     await connection.send("Runtime.enable", session=session)
                 except CdpClosedError:
@@ -96,7 +96,7 @@ class ScriptController:
         except CdpError as error:
             if "navigated" in str(error).lower() or "context" in str(error).lower():
                 return True, "The script ran, and opened another page."
-            # How Chrome names what it ended itself as the time was over.
+            # Chrome's messages for a script it ended at the time limit.
             if "internal error" in str(error).lower() or "terminated" in str(error).lower():
                 return False, f"The script did not end within {limit:.0f} s."
             raise

@@ -326,7 +326,7 @@ class Tabs:
         target = str(info.get("targetId"))
         if str(info.get("url")).startswith(PRINT_WINDOW) and target not in self._print_windows:
             self._print_windows.add(target)
-            # One that a person has opened is theirs until a call needs the page.
+            # A window that a person has opened is theirs until a call needs the page.
             if self._is_acting or not self._has_person():
                 self._start(self._close_print_window(target))
 

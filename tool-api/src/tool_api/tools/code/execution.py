@@ -80,7 +80,7 @@ class Execution(Followed):
                 self._has_failed = True
                 self._write(_traceback(content), is_error=True)
             case "clear_output":
-                # Cleared by what comes next, as that replaces it.
+                # The next output replaces the present one, and clears it then.
                 self._is_clear_due = True
             case _:
                 return

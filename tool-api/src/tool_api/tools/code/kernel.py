@@ -124,7 +124,7 @@ class Kernel:
         if not await execution.wait(grace_s) or not self.is_alive:
             await self.close()
             return False
-        # What it managed to start between the two looks.
+        # End what it started between the two looks.
         await self._end_started()
         return self.is_alive
 

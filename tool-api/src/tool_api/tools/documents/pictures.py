@@ -97,7 +97,7 @@ def _within_workspace(written: str) -> str:
     if found is None:
         return written
     scheme, path = found.groups()
-    # A file of the machine is none of the workspace.
+    # A file elsewhere on the machine is not in the workspace.
     if scheme.lower() == "file" and not path.startswith("workspace/"):
         return written
     return f"/workspace/{path.removeprefix('workspace/').removeprefix('mnt/data/')}"

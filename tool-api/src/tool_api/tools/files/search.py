@@ -172,7 +172,7 @@ class _Programs:
         """The output of one program."""
         start = ProgramStart(
             command=command,
-            # Of the child, which still has it then: nobody else may look into this process.
+            # The child's own descriptor, which it still has then: no other process may look into this one.
             folder=f"/proc/self/fd/{self.folder}",
             stderr=PIPE,
         )

@@ -97,7 +97,7 @@ def _kept(place: Located) -> tuple[TextEncoding, bool]:
     try:
         fd = place.open()
     except OSError:
-        # Writing says what is wrong with it, if anything is.
+        # Writing reports the fault, if there is one.
         return UTF8, False
     try:
         encoding = encoding_of_file(fd)
@@ -184,7 +184,7 @@ def replace_text(place: Located, old: str, new: str, *, every: bool) -> Replaced
     if _is_written_alike(encoding, before, data):
         changed = encoding.mark + _encoded(place, encoding, after)
     else:
-        # Some encodings have two forms of one character: what is not replaced is not to be rewritten.
+        # Some encodings have two forms of one character: text outside the replacement must stay unchanged.
         changed = data.replace(data_old, data_new)
         if encoding.decode(changed) != after:
             raise NotTextError(

@@ -98,7 +98,7 @@ def _to_wire(place: Place) -> CodePlace:
         kind=place.kind,
         name=place.name,
         container=place.container,
-        # Of a definition the page opens the file.
+        # For a definition the page opens the file.
         text=place.text if "\n" not in place.text else "",
     )
 

@@ -128,7 +128,7 @@ class Bash:
         start = f"\x1e{self._nonce}"
         self._decoder = TerminalDecoder(f"{start}{self._mark}\x1e".encode(), start.encode())
         self._since_ticks = processes.clock_ticks()
-        # An interrupt drops the rest of a line, so the report stands on the next one too; told twice it is told once.
+        # An interrupt drops the rest of a line, so the next line reports too; a second report is ignored.
         line = (
             f"{processes.MARK}={self._mark} "
             f"eval {shlex.quote(command.text)} <&{launcher.INPUT_FD} "
@@ -155,12 +155,12 @@ class Bash:
         try:
             os.kill(self.pid, signal.SIGINT)
         except ProcessLookupError:
-            # It ended in this moment; what it started may still run.
+            # It has just ended; processes that it started may still run.
             await self._kill(self._mark)
             return False
         await processes.end_processes(self.pid, self._mark, self._since_ticks)
         if await command.wait(_INTERRUPT_WAIT_S):
-            # What bash managed to start between the two looks.
+            # End what bash started between the two looks.
             await processes.end_processes(self.pid, self._mark, self._since_ticks)
             return self.is_alive
         await self._kill(self._mark)

@@ -82,7 +82,7 @@ def pack(workspace: Path, target: Path, counted: Counted) -> None:
     draft = target.with_suffix(".part")
     root = os.open(workspace, FOLDER)
     try:
-        # Looked over first, so that what is too large is refused before it is read.
+        # Checked first, so that files that are too large are refused before they are read.
         looked = Counted(counted.max_bytes, counted.max_files)
         for entry in entries(root, looked):
             looked.file(entry.path)

@@ -82,7 +82,7 @@ class DockerArchives:
     def _program(self, call: _Call, verb: str, whose: Identity, snapshot_id: str, bounds: ArchiveBounds) -> str:
         name, stack = self._name(whose), self._options.stack
         try:
-            self._engine.remove_container(name)  # what a manager that died had begun
+            self._engine.remove_container(name)  # left by a manager that died
             for volume in (self._workspace(whose), self._archives(whose)):
                 self._engine.create_volume(volume, naming.workspace_labels(whose, stack))
             call.container = self._engine.create_container(name, self._config(verb, whose, snapshot_id, bounds))

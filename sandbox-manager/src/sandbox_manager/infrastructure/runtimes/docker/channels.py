@@ -17,7 +17,7 @@ from sandbox_manager.infrastructure.runtimes.sandbox_profile import LONGEST_ANSW
 _OUTPUT = 1
 _LONGEST = 1024 * 1024
 _MOST_HEARD = 4 * 1024 * 1024
-_LEAST_OF_A_FRAME = 256  # what each counts for, so that there are not millions of them to look at
+_LEAST_OF_A_FRAME = 256  # the least that each counts for, so that there can't be millions of them
 _READ = 64 * 1024
 _SILENT = "The sandbox does not answer."
 
@@ -51,7 +51,7 @@ class Answer:
                 for line in lines:
                     if line.startswith(start.encode()):
                         return line[:LONGEST_ANSWER].decode(errors="replace")
-                # Of a line without end the beginning says whether it is the answer, and then it is too long for one.
+                # The beginning of an endless line shows whether it is the answer, which is then too long.
                 del rest[LONGEST_ANSWER:]
             raise ValueError("more than an answer may have")
         except (OSError, ValueError) as error:

@@ -19,7 +19,7 @@ _log = logging.getLogger(__name__)
 
 ENDPOINT_PORT = 7000
 _MIB = 1024 * 1024
-# Of the 1,024 a container has unasked: the services, which are containers too, come first.
+# Less than a container's default of 1,024: the services, which are containers too, come first.
 _SHARES = 64
 _OWNED = "uid=1000,gid=1000"
 

@@ -147,7 +147,7 @@ class Guard:
         except StartFailedError as error:
             if dig(engine.container(sandbox), "State", "Running"):
                 raise
-            # The engine refuses to join the network of what has ended; the next one may live.
+            # The engine refuses to join the network of an ended container; the next one may live.
             raise StartFailedError(why_ended(engine, sandbox), retryable=True) from error
         finally:
             engine.remove_container(name)

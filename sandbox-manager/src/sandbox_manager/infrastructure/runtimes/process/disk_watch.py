@@ -170,11 +170,11 @@ class DiskWatch:
     def verdict(self, known: _Known, size: Size) -> str | None:
         """The reason to end the sandbox of a workspace of this size, if there is one."""
         known.uncounted = 0 if size.complete else known.uncounted + 1
-        # What nobody can delete any more stays as long as the sandbox does.
+        # Deleted files that are held open stay as long as the sandbox does.
         held_deleted, known.holds_deleted = known.holds_deleted, 0 < self._most_bytes < size.deleted_bytes
         if self._goes_on_filling(known, size) or (held_deleted and known.holds_deleted):
             return _OVER
-        # Where there may be any number of files, it is nobody's fault that there are.
+        # Without a limit of files, having too many to count is no fault.
         return _COUNTLESS if known.uncounted >= _UNCOUNTED and self.limit_files > 0 else None
 
     @property
@@ -188,7 +188,7 @@ class DiskWatch:
     def _goes_on_filling(self, known: _Known, size: Size) -> bool:
         before = known.over
         if not (0 < self._most_bytes < size.bytes or 0 < self._most_files < size.files):
-            # What was not counted to its end says nothing of having become less.
+            # An incomplete count does not show that it has shrunk.
             known.over = None if size.complete else before
             return False
         if before is None or self._has_grown(before, size):
@@ -216,7 +216,7 @@ def count_of(program: Popen[bytes]) -> Size | None:
     assert program.stdout is not None
     with program.stdout as output:
         program.kill()
-        # What is stuck in the kernel is not waited for; it has written what it had.
+        # A program stuck in the kernel is not waited for; its output so far is there.
         with contextlib.suppress(TimeoutExpired):
             program.wait(_END_S)
         os.set_blocking(output.fileno(), False)

@@ -134,7 +134,7 @@ class Launch:
         first = reference(int(written["child-pid"]))
         if first is None:
             raise DeadlineError("its first process ended at once")
-        # Nothing of the agent's has run yet: later it is only compared, never looked up anew.
+        # Looked up now, before anything of the agent's has run; later it is only compared.
         return State(first=first, outer=outer, network=attached, network_namespace=network_namespace(first))
 
     def _attach(self, sync: Pipe, go: Pipe) -> ProcessRef:
@@ -174,7 +174,7 @@ class Launch:
             "PYTHONPATH": ":".join(str(one) for one in self.options.python_path),
             "PYTHONDONTWRITEBYTECODE": "1",
             "PYTHONUNBUFFERED": "1",
-            # As in the image: what an agent installs goes into its own home.
+            # As in the image: an agent's packages go into its own home.
             "PIP_BREAK_SYSTEM_PACKAGES": "1",
             "PIP_DISABLE_PIP_VERSION_CHECK": "1",
             **self.options.inside.environment(self.spec, f"fd:{isolation.ENDPOINT_FD}"),

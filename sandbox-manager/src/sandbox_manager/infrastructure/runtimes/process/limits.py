@@ -100,7 +100,7 @@ class Limits:
         command = ["prlimit", "--core=0", f"--nofile={_OPEN_FILES}"]
         if self.kind == "rlimit":
             command += [f"--data={self.inside.memory_bytes}"]
-            # Before 5.14 one that starts many processes leaves the sandboxes beside it none.
+            # Before 5.14 a sandbox that starts many processes leaves none for the others.
             command += [] if self.counts_by_namespace else [f"--nproc={self.inside.pids + _own_tasks()}"]
         else:
             command += [f"--nproc={self.inside.pids}"] if os.geteuid() == 0 else []
@@ -214,7 +214,7 @@ def _lower_weight(parent: Path) -> None:
 def _counts_by_namespace() -> bool:
     """Whether the kernel counts tasks by namespace, by trial: in a namespace without room for another task a shell can
     start one, though the user has more beside it: at least this program and the one that waits outside."""
-    # By bubblewrap, which may do what a machine forbids other programs.
+    # Tried by bubblewrap, which may be allowed what a machine forbids other programs.
     command = ["bwrap", "--unshare-all", "--uid", "1000", "--gid", "1000", "--ro-bind", "/", "/", "--dev", "/dev", "--"]
     command += ["prlimit", f"--nproc={_OF_A_TRIAL}", "--", "sh", "-c", "true & wait $!"]
     try:

@@ -34,7 +34,7 @@ class ProcessRef:
             try:
                 handle = os.pidfd_open(self.pid)
             except OSError as error:
-                # What the kernel says of a thread, by its version.
+                # The kernel's error for a thread, which depends on its version.
                 if error.errno in (errno.EINVAL, errno.ENOENT):
                     return
                 raise

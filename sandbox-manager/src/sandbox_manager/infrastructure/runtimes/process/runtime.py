@@ -109,7 +109,7 @@ class ProcessRuntime:
     async def check(self) -> None:
         if not self._options.python.exists():
             raise EngineUnavailableError(f"SANDBOX_PYTHON: {self._options.python} does not exist.")
-        # Without it a sandbox may fill the disk: none is started, and another manager is asked.
+        # Without the watch a sandbox may fill the disk: none is started here, and another manager is tried.
         if self._watch is not None and (trouble := self._watch.trouble()) is not None:
             raise EngineUnavailableError(trouble)
 
@@ -196,7 +196,7 @@ class ProcessRuntime:
         return await self._threads.run_call(self._find_all)
 
     def _find_all(self) -> list[Found]:
-        # Marks first: what has a folder now had it when it was started.
+        # Marks first: a process found here had its folder when it was started.
         marks = marked(MARK)
         found: dict[str, Found] = {}
         connected: dict[ProcessRef, int | None] = {}
@@ -274,7 +274,7 @@ class ProcessRuntime:
         for process in state.processes if state else []:
             process.kill()
         if state is not None:
-            with contextlib.suppress(EngineUnavailableError):  # a signal reaches what is frozen only then
+            with contextlib.suppress(EngineUnavailableError):  # a signal reaches frozen processes only after this
                 self._freezer(identity, state).thaw()
         if not kill_marked(MARK, mark_start(identity, self._options.stack), _KILL_S):
             raise EngineUnavailableError("Processes of a sandbox could not be ended; it is tried again.")

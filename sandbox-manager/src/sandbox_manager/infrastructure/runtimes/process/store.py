@@ -252,7 +252,7 @@ class Store:
         until = time.monotonic() + _REMOVE_S
         for session_id in {pool_session(identity.sandbox_id), *([] if keep_workspace else [identity.session_id])}:
             self._remove_workspace(session_id, until)
-        self._disposal.remove("live", parse_sandbox_id(identity.sandbox_id), until)  # last: it tells of the others
+        self._disposal.remove("live", parse_sandbox_id(identity.sandbox_id), until)  # last: the others are found by it
 
     def remove_workspace(self, session_id: str) -> None:
         """Remove a workspace no sandbox runs on and its archives; its uid is free then. Raises `OSError`."""
