@@ -16,7 +16,7 @@ _PR_SET_DUMPABLE = 4
 
 
 def main() -> int:
-    """Answers the exit code; 2 for settings that don't allow a start."""
+    """Run the supervisor; returns the exit code, 2 for settings that don't allow a start."""
     let_cancellation_through()
     log_json_lines("INFO")
     try:

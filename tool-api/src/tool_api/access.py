@@ -85,7 +85,7 @@ class Access:
         return self.verify(token_of(authorization))
 
     def verify_keep_alive(self, token: str) -> None:
-        """Pass a manager's own token, also while nobody has claimed the sandbox; one that claims it, does.
+        """Accept a manager's own token, also while the sandbox is unclaimed; a claim token claims it.
 
         Raises `UnauthenticatedError`, `ClaimedError`.
         """

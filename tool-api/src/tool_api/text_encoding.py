@@ -82,8 +82,8 @@ _SEVERAL_BYTES = ("gb18030", "big5hkscs", "cp932", "euc_jp", "cp949")
 class TextEncoding:
     """An encoding: Python's name of it, the name people know, and the byte order mark the file begins with.
 
-    `others` are the names of those that fit as well, where there is too little text to be certain. `odd` is the number
-    of bytes in the judged part that it can't explain.
+    `others` are the names of those that fit as well, if there is too little text to be certain. `odd` is the number of
+    bytes in the judged part that it can't explain.
     """
 
     codec: str = "utf-8"

@@ -19,7 +19,7 @@ async def change_sandbox(
     *,
     known: Sandbox | None = None,
 ) -> Sandbox | None:
-    """Apply a move to the newest record until it is stored; None when there is no record or the move declines.
+    """Apply a move to the newest record until it is stored; None if there is no record or the move declines.
 
     `known` is the record as just read: it saves another read if nobody changed it since.
     """

@@ -37,13 +37,13 @@ class Created:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreateSandbox:
-    """Answer the living sandbox of a session, resumed if it was paused, or begin a new one, one generation up.
+    """Return the living sandbox of a session, resumed if it was paused, or begin a new one, one generation up.
 
     Returns before the sandbox is ready; it is queued while there is no room, or while the user has as many running as
-    allowed, and starts where the session's files are. `orphan_after` is how long that place may be without managers.
-    `image` and `size` are names of `configurations`, empty for the default; a living one stays as it was made.
-    Raises `ImageNotAllowedError`, `SizeNotAllowedError`, `ImageMissingError`, `UserQueueLimitError`,
-    `TotalLimitError`, `EngineUnavailableError`, `ConflictError` when the session belongs to somebody else.
+    allowed, and starts at the place of the session's files. `orphan_after` is how long that place may be without
+    managers. `image` and `size` are names of `configurations`, empty for the default; a living sandbox keeps its own.
+    Raises `ImageNotAllowedError`, `SizeNotAllowedError`, `ImageMissingError`, `UserQueueLimitError`, `TotalLimitError`,
+    `EngineUnavailableError`, `ConflictError` when the session belongs to somebody else.
     """
 
     registry: SandboxRecords

@@ -22,7 +22,7 @@ async def _never_paused(_: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class RenewSandbox:
-    """Move the idle end of a living sandbox, resumed if it was paused; one that waits is still waited for.
+    """Move the idle end of a living sandbox, resumed if it was paused; a queued one stays in line.
 
     Raises `SandboxNotFoundError`, `SandboxOverError`.
     """

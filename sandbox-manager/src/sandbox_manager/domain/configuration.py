@@ -85,7 +85,7 @@ def parse_images(text: str) -> dict[str, str]:
 
 
 def parse_sizes(text: str, *, disk_mb: int) -> dict[str, Size]:
-    """`small=1:1024,large=4:8192:20480`: processors, memory and disk in MB; `disk_mb` where none is given. Raises
+    """`small=1:1024,large=4:8192:20480`: processors, memory and disk in MB; `disk_mb` if none is given. Raises
     `ValueError`."""
     return {name: _size(name, given, disk_mb) for name, given in _named(text).items()}
 

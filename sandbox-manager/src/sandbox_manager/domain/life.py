@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class Status(StrEnum):
-    """Life of a sandbox. A queued one waits for room, a paused one is frozen until it is used.
+    """Status of a sandbox. A queued one waits for room, a paused one is frozen until it is used.
 
     Those of the pool belong to nobody yet: a warming one is being booted, a warm one is at rest until it is claimed.
     """

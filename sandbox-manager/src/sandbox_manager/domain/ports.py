@@ -60,7 +60,7 @@ class SandboxLeases(Protocol):
         ...
 
     async def release_lease(self, sandbox_id: str, owner: str) -> None:
-        """Give a lease back; nothing when it is not the owner's."""
+        """Give a lease back; does nothing if it is not the owner's."""
         ...
 
 

@@ -186,7 +186,7 @@ class Sandbox:
         return replace(self, waking_since=self.waking_since or since, asked_at=now, reason=None)
 
     def left_paused(self, reason: str | None = None) -> Sandbox | None:
-        """It stays paused, and nobody waits for it any more. None when nobody did, or it is not paused."""
+        """Let it stay paused, with nobody waiting for it any more. None if nobody did, or it is not paused."""
         if self.status is not Status.PAUSED or self.waking_since is None:
             return None
         return replace(self, waking_since=None, asked_at=None, reason=reason, revision=self.revision + 1)

@@ -158,7 +158,7 @@ class WorkspaceArchives(Protocol):
         ...
 
     async def remove(self, session_id: str, user_id: str) -> None:
-        """Remove the workspace and all archives, also where there are none; no sandbox may run on it."""
+        """Remove the workspace and all archives, if there are any; no sandbox may run on it."""
         ...
 
 

@@ -26,7 +26,7 @@ _LONGEST_S = 6.0
 
 
 async def warm_up(services: Services, serve: Callable[[socket.socket], Awaitable[None]]) -> None:
-    """Start the shell, answer a first request, wait until the desktop has settled, for a bounded time, and hold it."""
+    """Start the shell, answer a first request, wait until the desktop has settled, for a bounded time, and stop it."""
     await (await services.shells.open(DEFAULT_SHELL)).warm_up()
     await _answer_a_first_request(serve)
     if services.desktop is not None:

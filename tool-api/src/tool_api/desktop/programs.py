@@ -36,7 +36,7 @@ QUIET_FLAGS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Programs:
-    """Paths of the programs found, None where there is none."""
+    """Paths of the installed programs, None for missing ones."""
 
     xvnc: str | None
     window_manager: str | None

@@ -1,9 +1,9 @@
-"""Makes the HTML that is printed of Markdown, as a program of its own: some texts take very long.
+"""Converts Markdown into the HTML that is printed, as a program of its own: some texts take very long.
 
-Its argument: JSON with a `mark` that nobody who wrote the text knows. Standard input: the text in UTF-8. Standard
-output: JSON with `title` (of its first heading), `html`, in which the address of the picture N is `mark`:N and
-`<!--mark:N-->` stands for the drawing N, `pictures`, the addresses as they were written, and `drawings`, each with its
-`kind` (`formula`, `displayed` or `diagram`) and its `source`.
+Its argument: JSON with a `mark` that the text's author can't know. Standard input: the text in UTF-8. Standard output:
+JSON with `title` (of its first heading), `html`, in which the address of the picture N is `mark`:N and `<!--mark:N-->`
+stands for the drawing N, `pictures`, the addresses as they were written, and `drawings`, each with its `kind`
+(`formula`, `displayed` or `diagram`) and its `source`.
 """
 
 from __future__ import annotations

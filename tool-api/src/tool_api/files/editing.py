@@ -46,8 +46,8 @@ def read_text(workspace: Workspace, path: str) -> TextFile:
 
 
 def save_text(workspace: Workspace, path: str, content: str, if_match: str | None) -> SavedText:
-    """Replace a file's text in its own encoding. Raises `PreconditionError` where the file is not as `if_match` says,
-    and then nothing is written."""
+    """Replace a file's text in its own encoding. Raises `PreconditionError`, and writes nothing, if the file has
+    another tag than `if_match`."""
     with workspace.locate(path, make_folders=if_match is None) as place:
         _check_place(place)
         present = _present(place)

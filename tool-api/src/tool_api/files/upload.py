@@ -26,7 +26,7 @@ _MAX_HEADER_BYTES = 16 * 1024
 
 @dataclass(slots=True)
 class _Part:
-    """One file on its way: a temporary file beside its place."""
+    """A file being uploaded: a temporary file beside its place."""
 
     name: str
     temporary: str
@@ -212,7 +212,7 @@ async def receive(
     *,
     replaces: bool = False,
 ) -> list[str]:
-    """Write the files of a multipart body into a folder of the workspace; answers their paths.
+    """Write the files of a multipart body into a folder of the workspace; returns their paths.
 
     A name that is taken gets a number, unless the body is to replace what is there."""
     kind, options = parse_options_header(content_type)

@@ -31,7 +31,7 @@ from tool_api.workspace import Workspace
 class Services:
     """The living parts of the tool API.
 
-    `workspace` is what the files routes see: the workspace alone. `desktop` is None where none is wanted.
+    `workspace` is what the files routes see: the workspace alone. `desktop` is None if none is wanted.
     """
 
     access: Access

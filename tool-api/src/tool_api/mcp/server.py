@@ -39,7 +39,7 @@ logger = logging.getLogger(__name__)
 MAX_SESSIONS = 32
 _IDLE_S = 600.0
 _Context = Any
-"""`ServerRequestContext` of the package, whose request is typed by nobody."""
+"""`ServerRequestContext` of the package, whose request is untyped."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

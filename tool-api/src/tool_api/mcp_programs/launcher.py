@@ -35,7 +35,7 @@ def main() -> int:
 
 
 def _end_children() -> bool:
-    """Kill all children, and reap one; False where there is none. Orphans of a child become children."""
+    """Kill all children, and reap one; False if there is none. Orphans of a child become children."""
     with open(f"/proc/self/task/{os.getpid()}/children", "rb") as children:
         for child in children.read().split():
             os.kill(int(child), signal.SIGKILL)

@@ -99,7 +99,7 @@ class DiskWatch:
         return self._free_at_look[0] - self._free()[0]
 
     async def room(self, wanted: int = 1) -> int | None:
-        """Bytes that may still be written, None for any number; counted anew when they seem less than wanted."""
+        """Bytes that may still be written, None for any number; counted again if they seem less than wanted."""
         if not self._limit_bytes and not self._limit_files:
             return None
         if self.used_bytes is None:
@@ -152,8 +152,7 @@ class DiskWatch:
         tick_s: float = _TICK_S,
         is_busy: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Look for ever; call `on_full` when a look finds too much, and again, then with True, whenever it became
-        more since.
+        """Look for ever; call `on_full` when a look finds too much, and again, with True, whenever it has grown since.
 
         It looks at the disk more often while something runs. A look that fails, such as for lack of threads, is logged,
         and the next one follows.

@@ -22,7 +22,7 @@ _SMALLEST = 20
 
 
 def open_document(data: bytes) -> WholeDocument:
-    """Raises `RefusedDocumentError` where there is neither a header nor a text."""
+    """Raises `RefusedDocumentError` if there is neither a header nor a text."""
     data = data.removeprefix(codecs.BOM_UTF8)
     # The line that the mbox format adds above a mail is no header.
     content = data.partition(b"\n")[2] if data.startswith(b"From ") else data

@@ -18,7 +18,7 @@ _COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 
 def open_document(data: bytes) -> WholeDocument:
-    """Raises `RefusedDocumentError` for what is no notebook."""
+    """Raises `RefusedDocumentError` for anything but a notebook."""
     try:
         notebook: Any = json.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:

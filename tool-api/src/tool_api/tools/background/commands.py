@@ -1,4 +1,4 @@
-"""Commands that run while nobody waits for them, each in a bash of its own."""
+"""Commands that run in the background, each in a bash of its own."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ _LAST_WORD_S = 1.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackgroundController:
-    """Starts, looks at and ends commands that nobody waits for."""
+    """Starts, looks at and ends commands in the background."""
 
     commands: BackgroundCommands
     allowed: frozenset[str]

@@ -31,7 +31,7 @@ class PageView:
 
     @classmethod
     def from_script(cls, found: dict[str, Any]) -> PageView:
-        """The script's answer, bounded: the page decides what it says, not how much."""
+        """The script's answer, bounded: the page decides on its content, not on its size."""
         return cls(
             url=str(found["url"])[:2000],
             title=str(found["title"])[:300],

@@ -52,7 +52,7 @@ class Tabs:
     def __init__(
         self, address: CdpAddress, downloads: Downloads, has_person: Callable[[], bool] = lambda: False
     ) -> None:
-        """`has_person` tells whether a person controls the desktop."""
+        """The tabs of the Chrome at `address`; `has_person` is whether a person controls the desktop."""
         self._address = address
         self._has_person = has_person
         self.downloads = downloads

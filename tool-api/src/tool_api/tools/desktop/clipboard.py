@@ -28,7 +28,7 @@ class ClipboardError(Exception):
 
 
 class ClipboardText:
-    """A text on the clipboard; `pasted` is set once a program has asked for it."""
+    """A text on the clipboard; `pasted` is set once a program has requested it."""
 
     def __init__(self, text: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.pasted = asyncio.Event()

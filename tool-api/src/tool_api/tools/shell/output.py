@@ -9,7 +9,7 @@ class TerminalDecoder:
     """UTF-8 from a terminal up to a sentinel; invalid bytes are replaced, and characters split between two chunks are
     joined.
 
-    With `start`, sentinels that begin so and are as long are left out: of former commands, which may come late.
+    With `start`, sentinels of the same length with this prefix are left out: those of former commands may come late.
     """
 
     def __init__(self, sentinel: bytes, start: bytes | None = None) -> None:

@@ -42,7 +42,7 @@ def empty(place: int, prefix: str, until: float) -> None:
 
 
 def move_aside(source: int, name: str, place: int, new_name: str) -> bool:
-    """Move an entry of one open folder into another; False when there is none."""
+    """Move an entry of one open folder into another; False if there is none."""
     try:
         try:
             os.rename(name, new_name, src_dir_fd=source, dst_dir_fd=place)
