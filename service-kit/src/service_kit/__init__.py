@@ -1,1 +1,1 @@
-"""What the Python services do alike: errors, bounded reading, listening, logs, metrics, traces."""
+"""Shared parts of the Python services: errors, bounded reading, listening, logs, metrics, traces."""

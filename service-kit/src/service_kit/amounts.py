@@ -1,4 +1,4 @@
-"""Amounts as people say them: "4 seconds", "10 MB"."""
+"""Amounts in the words of people: "4 seconds", "10 MB"."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ _STEP = 1024
 
 
 def size_text(size: float) -> str:
-    """A number of bytes: whole as long as there are few of them, then in the unit in which it has the fewest digits,
-    with one decimal where that is not zero. 1 KB is 1,024 bytes."""
+    """A number of bytes: small ones whole, larger ones in the unit with the fewest digits, with one decimal unless it
+    is zero. 1 KB is 1,024 bytes."""
     if abs(size) < _STEP:
         return f"{size:,.0f} {'byte' if round(size) == 1 else 'bytes'}"
     unit = 0
@@ -20,7 +20,7 @@ def size_text(size: float) -> str:
 
 
 def duration_text(span: float | timedelta) -> str:
-    """A span of time, of seconds where it is a number: the two largest units of those it is made of."""
+    """A span of time, in seconds if it is a number: its two largest units."""
     seconds = span.total_seconds() if isinstance(span, timedelta) else float(span)
     if abs(seconds) < 10 and seconds != round(seconds):
         return f"{seconds:.2g} seconds"

@@ -1,7 +1,7 @@
-"""Calls of a server that is not trusted: nothing is read from it without a bound of bytes and of time.
+"""Calls of an untrusted server: nothing is read from it without a limit of bytes and of time.
 
-`BoundedHttp` is the one way to such a server. Its two verbs ask for `Bounds` at each call, and neither hands out what
-would read without them.
+`BoundedHttp` is the one way to such a server. Both its methods require `Bounds` at each call, and neither returns
+anything that reads without them.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ import httpx
 logger = logging.getLogger(__name__)
 
 MAX_PROBLEM_BYTES = 64 * 1024
-"""What is read of an answer that only says why there is none."""
+"""Size limit of an error's body."""
 WRITE_S = 60.0
 _YIELD_EVERY = 64
 
 
 class RefusedAnswerError(httpx.RemoteProtocolError):
-    """It was over a bound, or nothing an honest server says; the connection is closed.
+    """The answer was over a bound, or no honest server sends it; the connection is closed.
 
-    One of the client's own errors, so that whoever deals with a broken connection deals with this too.
+    It is one of the client's own errors, so that code that handles a broken connection handles this too.
     """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
-    """What an answer may take.
+    """Limits of an answer.
 
-    `body_bytes` counts its body, `head_s` the seconds until its head is whole (what is sent before included) and
-    `whole_s` all of it. Between two pieces there may be `silent_s`; and with `slowest` a long answer may keep us
-    waiting for `silent_s`, and a second more for each `slowest` bytes of it.
+    `body_bytes` limits its body, `head_s` the seconds until its head is whole (sending the request included) and
+    `whole_s` those of all of it. `silent_s` is the longest pause between two pieces; with `slowest` a long answer may
+    take `silent_s`, and a second more for each `slowest` bytes of it.
     """
 
     body_bytes: int
@@ -49,7 +49,7 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A whole one. `is_success` is a status of 200 to 299; there are no others but errors."""
+    """A whole answer. `is_success` is a status of 200 to 299; all others are errors."""
 
     status: int
     headers: httpx.Headers
@@ -61,7 +61,7 @@ class Answer:
 
 
 class StreamedAnswer:
-    """An answer whose body is still to be read: at most once, by `pieces` or `whole`."""
+    """An answer whose body is still to be read, at most once, by `pieces` or `whole`."""
 
     def __init__(self, response: httpx.Response, bounds: Bounds, began: float) -> None:
         self._response = response
@@ -100,18 +100,18 @@ class StreamedAnswer:
             yield piece
             count += 1
             if count % _YIELD_EVERY == 0:
-                # Of many small pieces that came together none is waited for, and nobody else would get their turn.
+                # Pieces that arrived together are not waited for, so that no other task would get its turn.
                 await asyncio.sleep(0)
 
     async def whole(self) -> bytes:
-        """All of the body."""
+        """The whole body."""
         content = bytearray()
         async for piece in self.pieces():
             content += piece
         return bytes(content)
 
     async def problem(self) -> bytes:
-        """What there is to read of an error; nothing where that is more than one may say."""
+        """The body of an error; empty if it is over the limit."""
         content = bytearray()
         async for piece in self.pieces():
             content += piece
@@ -135,7 +135,7 @@ Hook = Callable[[httpx.Request], Awaitable[None]]
 
 
 class BoundedHttp:
-    """Connections to one such server. `fields` say in the log which one it is; `hook` sees each request.
+    """Connections to one such server. `fields` name it in the log; `hook` is called with each request.
 
     Nothing is decompressed, no redirect is followed, and no cookie is kept.
     """
@@ -173,7 +173,7 @@ class BoundedHttp:
 
     @asynccontextmanager
     async def stream(self, method: str, path: str, bounds: Bounds, **fields: Any) -> AsyncGenerator[StreamedAnswer]:
-        """A call whose answer is read as it comes; what is left unread at the end of the block is not waited for."""
+        """A call whose answer is read as it comes; unread rest at the end of the block is not waited for."""
         began = asyncio.get_running_loop().time()
         try:
             response = await self._head(method, path, bounds, fields)
@@ -212,6 +212,6 @@ def _check_head(response: httpx.Response, bounds: Bounds) -> None:
 
 
 def declared_length(headers: httpx.Headers) -> int | None:
-    """What an answer says of its own length, where that is a number one can believe in."""
+    """The length an answer declares, if that is a plausible number."""
     length = headers.get("content-length", "")
     return int(length) if length.isascii() and length.isdecimal() and len(length) < 19 else None

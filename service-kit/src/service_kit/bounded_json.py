@@ -1,4 +1,4 @@
-"""JSON of somebody who is not trusted: of a bounded shape, or nothing of it is made."""
+"""JSON from untrusted sources: parsed only if its shape is bounded."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from pydantic import TypeAdapter, ValidationError
 
 T = TypeVar("T")
 
-# To the end of the text where it is not closed: else each quote of an endless string would be tried anew.
+# An unclosed string goes to the end of the text: else each quote in it would start another attempt.
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
 
 
 class MalformedJsonError(ValueError):
-    """The JSON does not have the expected form. Says nothing of what it was."""
+    """The JSON does not have the expected form. The message does not quote it."""
 
 
 def has_at_most(data: bytes, most_values: int) -> bool:
-    """Whether the JSON has, roughly, no more values than that: each of a few characters would be many times as large in
-    memory, and so would be what is said of each that is wrong."""
-    # Only as far as it may go: what millions of short strings leave over would be many times the text.
+    """Whether the JSON has, roughly, at most that many values: values of a few characters each take many times the room
+    in memory, and so do their validation errors."""
+    # Bounded, as the pieces between millions of short strings would take many times the text's room.
     shape, strings = _STRING.subn(b"", data, count=most_values * 2 + 1)
     return strings <= most_values * 2 and strings + len(shape) <= most_values * 8
 
 
 def read_json(adapter: TypeAdapter[T], content: bytes | str, *, most_values: int) -> T:
-    """Read what fits the type and `has_at_most` so many values; the caller has bounded its bytes.
+    """Read JSON that fits the type and has at most `most_values` values; the caller has limited its bytes.
 
     Raises `MalformedJsonError`.
     """

@@ -1,4 +1,4 @@
-"""Cancellation that arrives, also in the waits of libraries on Python 3.11."""
+"""Cancellation that is not lost, also in the waits of libraries on Python 3.11."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 async def wait_for(fut: Awaitable[T], timeout: float | None) -> T:
-    """As `asyncio.wait_for`. Raises `TimeoutError`, and `CancelledError` also where that comes with the result."""
+    """Wait as `asyncio.wait_for`. Raises `TimeoutError`, and `CancelledError` also if that comes with the result."""
     if timeout is None:
         return await fut
     async with asyncio.timeout(timeout):
@@ -22,8 +22,8 @@ def let_cancellation_through() -> None:
     """Have every module wait as Python 3.12 does.
 
     Until then `asyncio.wait_for` answers a cancellation that comes together with its result by returning the result
-    (https://github.com/python/cpython/issues/86296): the database driver, which waits so for each message it sends,
-    would let a stream or a run that was told to end go on. Call it before the first event loop runs.
+    (https://github.com/python/cpython/issues/86296): the database driver, which waits that way for each message it
+    sends, would let a cancelled stream or run go on. Call it before the first event loop runs.
     """
     broken = asyncio.wait_for
     if sys.version_info >= (3, 12) or broken is wait_for:

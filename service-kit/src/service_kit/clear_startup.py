@@ -1,4 +1,4 @@
-"""Why a server can't start, in words."""
+"""A failed start of a server, explained in words."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ _FAILED = "lifespan.startup.failed"
 
 
 class ClearStartup:
-    """An application whose start fails with the words of a `DomainError`, where there is one, in place of a traceback:
-    they are for whoever started it."""
+    """An application whose failed start shows the text of a `DomainError`, if there is one, in place of a traceback: it
+    is meant for whoever started it."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

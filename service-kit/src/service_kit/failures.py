@@ -1,21 +1,21 @@
-"""The families of errors that the services raise and answer alike.
+"""The families of errors that all services share.
 
 DomainError
-├── NotFoundError          what was asked for does not exist, or belongs to someone else
-├── GoneError              it was there, for a time that is over
+├── NotFoundError          the requested thing does not exist, or belongs to someone else
+├── GoneError              the requested thing has expired
 ├── ConflictError          the present state does not allow it
-│   └── PreconditionError  it is not as whoever changes it read it
+│   └── PreconditionError  it has changed since the caller read it
 ├── InvalidError           the input is wrong; says which field
-├── UnauthenticatedError   who are you
-├── ForbiddenError         not allowed, whoever you are
+├── UnauthenticatedError   no valid token
+├── ForbiddenError         not allowed, whoever the caller is
 ├── TooLargeError          over a documented size
 ├── LimitError             too many or too fast; says when to come back
 ├── UpstreamError          a part we depend on answered, and failed
 └── UnavailableError       a part we depend on does not answer; may be retried
 
-A service's own errors stand beside what they speak of, below a family, and know nothing of HTTP: with a family and a
-code an error has its status, headers and place in the OpenAPI document (`problems.py`). This imports the standard
-library alone, so that a domain may build on it.
+A service defines its own errors, each below a family, beside the code they concern; they know nothing of HTTP: with a
+family and a code an error has its status, headers and place in the OpenAPI document (`problems.py`). This module
+imports the standard library alone, so that a domain may build on it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import ClassVar
 
 
 def as_sentence(text: str) -> str:
-    """With a full stop where it has no end; frameworks name a status without one."""
+    """The text with a full stop unless it has an end; frameworks name a status without one."""
     return text if text.endswith((".", "!", "?", "…", "。")) else f"{text}."
 
 
@@ -40,13 +40,13 @@ class DomainError(Exception):
 
 
 class NotFoundError(DomainError):
-    """What was asked for does not exist, or belongs to someone else."""
+    """The requested thing does not exist, or belongs to someone else."""
 
     code = "not_found"
 
 
 class GoneError(DomainError):
-    """What was asked for was there for a time that is over."""
+    """The requested thing existed, but its time is over."""
 
     code = "gone"
 
@@ -58,7 +58,7 @@ class ConflictError(DomainError):
 
 
 class PreconditionError(ConflictError):
-    """It is not as whoever wants to change it says that they read it."""
+    """The thing to change has changed since the caller read it."""
 
     code = "precondition"
 
@@ -76,19 +76,19 @@ class InvalidError(DomainError):
 
 
 class UnauthenticatedError(DomainError):
-    """No token, or one that does not hold."""
+    """The token is missing or invalid."""
 
     code = "unauthenticated"
 
 
 class ForbiddenError(DomainError):
-    """Not allowed, whoever you are."""
+    """The caller may not do this, whoever they are."""
 
     code = "forbidden"
 
 
 class TooLargeError(DomainError):
-    """Over a documented size; `limit_bytes` says which, where whoever refuses it knows."""
+    """The input exceeds a documented size: `limit_bytes`, if known."""
 
     code = "too_large"
 

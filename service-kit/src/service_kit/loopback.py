@@ -6,7 +6,7 @@ import ipaddress
 
 
 def is_loopback(host: str) -> bool:
-    """Whether it is `localhost`, or an address of the loopback network; no other name is looked up."""
+    """Whether the host is `localhost`, or an address of the loopback network; no other name is looked up."""
     if host == "localhost":
         return True
     try:

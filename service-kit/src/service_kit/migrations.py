@@ -1,8 +1,8 @@
-"""Changes to what is stored: each is made once, in order, by whichever process starts first, and never undone.
+"""Migrations of stored data: each is made once, in order, by the process that starts first, and never undone.
 
 A process that starts waits until the data is of its own version, and refuses data of a later one. A process that ends
-in the middle of a change leaves it to the next one, so each change can be begun again; so it is where the database was
-away for a while, or another process took over as this one did not run for one.
+in the middle of a change leaves it to the next one, so each change must be repeatable; the same happens if the database
+was away for a while, or another process took over while this one was suspended.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _EPOCH = datetime.fromtimestamp(0, UTC)
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """A change, and what it does in words for the log."""
+    """A change, and its description for the log."""
 
     what: str
     run: Callable[[Database], Awaitable[None]]
@@ -46,10 +46,10 @@ class Migration:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredData:
-    """What a service keeps in `database`. `migrations` are never altered, as data out there has been through them; the
-    version is their number. `filled` is the collection in which there is something wherever the service was used
-    before, and `versions` the one that the version stands in. The database may be away for `away_s`, such as for an
-    election; `error` is what says that it is longer, or fails."""
+    """The database of a service. `migrations` are never altered, as data out there has been through them; the version
+    is their number. `filled` is a collection that is not empty wherever the service was used before, and `versions` the
+    one that holds the version. The database may be away for `away_s`, such as for an election; `error` is raised if it
+    is away longer, or fails."""
 
     database: Database
     migrations: Sequence[Migration]
@@ -101,12 +101,13 @@ def _check_version(data: StoredData, version: int) -> None:
 
 
 def _is_away(error: PyMongoError) -> bool:
-    """Or was, as one that came back knows no cursor of before."""
+    """Whether the database is away, or was: one that came back knows no earlier cursor."""
     return isinstance(error, ConnectionFailure | CursorNotFound) or error.has_error_label("RetryableWriteError")
 
 
 async def _try_pending(data: StoredData, owner: str, *, waits: bool) -> bool:
-    """Make what is left of the changes, unless somebody else is at it, or took over meanwhile: whether it was us."""
+    """Make the pending changes, unless another process makes them or took over meanwhile; returns whether this one
+    did."""
     if await _acquire_lock(data.schema, owner):
         await _hold_lock(data.schema, owner, _run_pending(data))
         return True
@@ -125,7 +126,7 @@ async def _run_pending(data: StoredData) -> None:
 
 
 async def _version(data: StoredData) -> int:
-    """Of the data; a database that was never used has nothing to change."""
+    """The version of the data; a database that was never used has nothing to change."""
     stored = await data.schema.find_one({"_id": _VERSION})
     if stored is not None:
         return stored["version"]
@@ -139,8 +140,8 @@ async def _version(data: StoredData) -> int:
 
 
 async def _hold_lock(schema: AsyncCollection[Document], owner: str, change: Coroutine[object, object, None]) -> None:
-    """By the database's clock the lock is free again `LEASE_S` after its holder was last there. Once it is another's,
-    the change ends."""
+    """Hold the lock during the change. By the database's clock it is free again `LEASE_S` after its holder last renewed
+    it. Once it is another's, the change ends."""
     changing = asyncio.create_task(change, name="migration")
     renewing = asyncio.create_task(_renew(schema, owner), name="migration-lock")
     try:
@@ -169,7 +170,7 @@ async def _acquire_lock(schema: AsyncCollection[Document], owner: str) -> bool:
 
 
 async def _renew(schema: AsyncCollection[Document], owner: str) -> None:
-    """Answers when the lock is another's."""
+    """Renew the lock; returns when it is another's."""
     while True:
         await asyncio.sleep(LEASE_S / 5)
         try:

@@ -1,5 +1,5 @@
-"""What processes hold of files that have no name any more: by descriptors, of which each thread may have a table of its
-own, and by mappings."""
+"""Deleted files that processes still hold: by descriptors, of which each thread may have a table of its own, and by
+mappings."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _libc = ctypes.CDLL(None)
 
 
 def tasks(pid: int) -> list[int]:
-    """The threads of a process, also of one whose first has ended; none when it is gone."""
+    """The threads of a process, also if its first has ended; empty if the process is gone."""
     try:
         return [int(name) for name in os.listdir(f"/proc/{pid}/task")]
     except OSError:
@@ -30,8 +30,7 @@ def tasks(pid: int) -> list[int]:
 
 
 def descriptor_folders(pid: int) -> Iterator[str]:
-    """Where the kernel lists what a process has open: each table once where tables can be compared, else each
-    thread's."""
+    """The folders of a process's open descriptors: each table once if tables can be compared, else each thread's."""
     known: list[int] = []
     for task in tasks(pid):
         if not _is_known(task, known):
@@ -64,7 +63,7 @@ def unlinked_size(
     deadline_s: float = float("inf"),
     clock: Callable[[], float] = time.monotonic,
 ) -> TreeSize:
-    """What the files found by `unlinked_files` take up together."""
+    """The total size of the files found by `unlinked_files`."""
     sizes, complete = unlinked_files(pids, device, under, deadline_s=deadline_s, clock=clock)
     return TreeSize(sum(sizes.values()), len(sizes), complete=complete)
 
@@ -79,11 +78,11 @@ def unlinked_files(
     deadline_s: float = float("inf"),
     clock: Callable[[], float] = time.monotonic,
 ) -> tuple[dict[int, int], bool]:
-    """What files of a device take up that have no name any more and are held by these processes; only those that were
-    below a folder, where one is given as they see it: bytes by inode, and whether all were looked at. Looking
-    ends at the deadline by the clock, and leaves out descriptors or mappings where told to.
+    """The sizes of a device's deleted files that these processes hold, by inode, and whether all were looked at; only
+    files that were below the folder `under` as the processes see it, if one is given. Looking ends at the deadline by
+    the clock, and leaves out descriptors or mappings if told to.
 
-    The size of a file that is held by a mapping alone is told to root only; for others it counts as one of no bytes.
+    Only root learns the size of a file that is held by a mapping alone; for others it counts as one of no bytes.
     """
     until = clock() + deadline_s
     found = _Unlinked(device, under, lambda: clock() > until)

@@ -41,7 +41,7 @@ class ExportingTracers(trace.TracerProvider):
         return provider.get_tracer(SCOPE) if provider is not None else trace.NoOpTracer()
 
     def close(self) -> None:
-        """Send what is left; a collector that does not answer keeps nobody waiting."""
+        """Send the remaining spans, without waiting long for a collector that does not answer."""
         closing = Thread(target=self._sink.shutdown, name="last spans", daemon=True)
         closing.start()
         closing.join(CLOSE_S)

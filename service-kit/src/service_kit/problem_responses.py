@@ -1,4 +1,4 @@
-"""Which problems an OpenAPI document lists: every status a call can answer, each the same shared response."""
+"""Problem responses of an OpenAPI document: every status a call can answer, each the same shared response."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _REFUSED_BODY = ("HTTPValidationError", "ValidationError")
 
 
 def document_problems(app: Any) -> None:
-    """Let the document that a FastAPI application writes of itself list them."""
+    """Have the OpenAPI document that a FastAPI application generates list them."""
     generate = app.openapi
 
     def openapi() -> Document:
@@ -23,11 +23,11 @@ def document_problems(app: Any) -> None:
 
 
 def list_problems(document: Document) -> Document:
-    """Complete a document in place, by what each operation has.
+    """Complete a document in place, by the parts of each operation.
 
     Any may be 500 and 503; with a parameter or a body 422, with a parameter 414, with a body 400 and 413, with a token
     401 and 429, under a path that names something 404. Other problems are listed at their route, by status alone
-    (`responses={409: {}}`); calls made up from the document find those that are not.
+    (`responses={409: {}}`); the tests that generate calls from the document find those that are missing.
     """
     components: Document = document.setdefault("components", {})
     schemas: Document = components.setdefault("schemas", {})

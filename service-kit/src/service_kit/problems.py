@@ -48,7 +48,7 @@ UNAVAILABLE_RETRY_S = 5
 
 MOST_ERRORS = 20
 MOST_TOLD = 3
-"""Of them in the detail."""
+"""Faults that the detail lists."""
 MAX_ERROR_CHARACTERS = 300
 
 _CODES = {
@@ -91,7 +91,7 @@ def problem(
 
 
 def _readable(text: str) -> str:
-    """As UTF-8 can carry it: it may name a file, whose name may be any bytes."""
+    """The text with characters escaped that UTF-8 can't carry: a file's name may be any bytes."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
@@ -121,7 +121,7 @@ def domain_problem(error: DomainError) -> Response:
 
 
 def _validation_problem(error: RequestValidationError) -> Response:
-    """The first of what is wrong: a body can have thousands of faults, and names of any length."""
+    """A problem with the first faults only: a body can have thousands, and names of any length."""
     found = cast("Sequence[dict[str, Any]]", error.errors())[:MOST_ERRORS]
     errors = [_field_error(entry) for entry in found]
     told = "; ".join(f"{entry.field}: {entry.message.rstrip('.')}" for entry in errors[:MOST_TOLD])
@@ -133,7 +133,7 @@ def _validation_problem(error: RequestValidationError) -> Response:
 def _field_error(entry: Mapping[str, Any]) -> FieldError:
     location, message = [*entry["loc"]], str(entry["msg"]).removeprefix("Value error, ")
     if entry["type"] == "json_invalid":
-        # Where it is no JSON, a place stands in that of the field.
+        # For invalid JSON, the location holds a position in place of the field.
         at = location.pop() if len(location) > 1 else 0
         why = cast("Mapping[str, Any]", entry.get("ctx") or {}).get("error", "it can not be read")
         message = f"it is no JSON: {why} at character {at}"
@@ -151,8 +151,8 @@ def _http_problem(error: HTTPException) -> Response:
 def install_problems(app: FastAPI, *, own_headers: OwnHeaders = lambda _: {}) -> None:
     """Answer every error of the application in this form, and say so in its OpenAPI document.
 
-    `own_headers` gives what else a service's own errors say. What nobody foresaw is answered by the outermost layer,
-    which knows the request's id.
+    `own_headers` gives further headers of a service's own errors. Unforeseen errors are answered by the outermost
+    layer, which knows the request's id.
     """
     document_problems(app)
 

@@ -25,7 +25,7 @@ class TooMuchOutputError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProgramStart:
-    """How a program is started. Unless an environment is given it has none; `user` needs root."""
+    """Parameters of a program's start. Its environment is empty unless one is given; `user` needs root."""
 
     command: Sequence[str | Path]
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -39,8 +39,8 @@ class ProgramStart:
 
 
 class _Pipes(SubprocessStreamProtocol):
-    """Says when the program has exited. asyncio's own wait ends only when its pipes are closed too, which a full buffer
-    that nobody reads, or a child that left the group, can keep open without end."""
+    """Reports when the program has exited. asyncio's own wait ends only when its pipes are closed too, which a full
+    buffer that nobody reads, or a child that left the group, can keep open without end."""
 
     def __init__(self, line_bytes: int, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(line_bytes, loop)
@@ -61,7 +61,7 @@ class Program:
 
     @property
     def exit_code(self) -> int | None:
-        """None while it runs; the negative number of the signal that ended it."""
+        """The exit code: None while it runs, the negative number of the signal that ended it."""
         return self._transport.get_returncode()
 
     @property
@@ -80,7 +80,7 @@ class Program:
         return self._pipes.stderr
 
     async def wait(self) -> int:
-        """Wait until it ends; its exit code. What it wrote last may still be unread."""
+        """Wait until it ends; returns its exit code. Its last output may still be unread."""
         await self._pipes.exited.wait()
         code = self.exit_code
         assert code is not None
@@ -94,7 +94,7 @@ class Program:
     async def end(self, grace_s: float = 0.0) -> None:
         """End its process group: at once, or by SIGTERM and after so many seconds by SIGKILL.
 
-        What it wrote and nobody has read by then is dropped.
+        Output that is unread by then is dropped.
         """
         if grace_s > 0 and self.exit_code is None:
             self._signal_group(signal.SIGTERM)
@@ -152,7 +152,7 @@ async def running_program(start: ProgramStart, *, grace_s: float = 0.0) -> Async
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """What a program wrote to its standard output by its end."""
+    """The exit code of a program and its whole standard output."""
 
     exit_code: int
     data: bytes
@@ -188,7 +188,7 @@ class BoundedOutput:
         return bytes(self._data[: self._max_bytes])
 
     async def read(self, stream: asyncio.StreamReader) -> bool:
-        """Read to the end of the stream; False where there was more than is kept."""
+        """Read to the end of the stream; False if there was more than is kept."""
         while piece := await stream.read(_READ_BYTES):
             self._data += piece
             if len(self._data) > self._max_bytes:
@@ -210,7 +210,7 @@ class Tail:
         return self._data.decode("utf-8", "replace")
 
     async def wait(self, timeout_s: float) -> None:
-        """Wait until the stream ends, or for so many seconds."""
+        """Wait until the stream ends, or the time is over."""
         await asyncio.wait({self._task}, timeout=timeout_s)
 
     def close(self) -> None:

@@ -1,5 +1,5 @@
-"""The one layer around a service: whom a request is for, its trace, its id on the answer and on one log line, how it is
-counted, and the answer to what nobody foresaw."""
+"""The one layer around a service: the request's origin, its trace, its id on the answer and on one log line, its count,
+and the answer to unforeseen errors."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from service_kit.problems import UNAVAILABLE_RETRY_S, problem
 
 ARRIVED = "service_kit.arrived"
 NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False}
-"""For `FastAPI`: its own spans would hold the queries of requests, and follow whoever calls."""
+"""Settings for `FastAPI`: its own spans would hold the queries of requests, and follow whoever calls."""
 UNMATCHED = "unmatched"
 _OTHER = "other"
 _FAILED = "Internal error. The request id identifies it in the server's log."
@@ -49,7 +49,7 @@ class Answered:
 
     @property
     def routed_method(self) -> str:
-        """`any` where no such method, or no route, exists."""
+        """The method; `any` if no such method, or no route, exists."""
         return "any" if self.route == UNMATCHED or self.method == _OTHER else self.method
 
 
@@ -59,23 +59,23 @@ def _from_headers(_: Scope, headers: Headers) -> Work:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestRules:
-    """What differs between services; by default a caller is one of ours, and believed."""
+    """The differences between services; by default a caller is one of ours, and trusted."""
 
     service: str
     count: Callable[[Answered], None]
     work: Callable[[Scope, Headers], Work] = _from_headers
-    """Whom a request is for; it gets an id where there is none."""
+    """The request, session and run that a request belongs to; it gets an id if it has none."""
     span: Callable[[Scope, bool], str | None] = lambda _scope, _is_traced: None
-    """Name of a request's span, if it gets one; told whether it belongs to its caller's trace."""
+    """The name of a request's span, if it gets one; the flag says whether it belongs to its caller's trace."""
     follows_callers: bool = True
-    """Whether the trace a caller began is gone on with."""
+    """Whether the trace a caller began is continued."""
     logged_path: Callable[[str], str] = str
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
-    """On every answer that says nothing else."""
+    """Headers of every answer that does not set them itself."""
 
 
 class RequestMiddleware:
-    """Plain ASGI, as a wrapping middleware would hide the client's disconnect from the calls.
+    """The layer as plain ASGI: a wrapping middleware would hide the client's disconnect from the calls.
 
     `scope[ARRIVED]` is when the request came, in seconds of the monotonic clock.
     """
@@ -128,7 +128,7 @@ class RequestMiddleware:
             await problem(500, "internal", _FAILED)(scope, receive, send_named)
         except asyncio.CancelledError:
             if not status and scope["type"] == "http":
-                # A server that ends cancels what takes too long, and whoever asked waits still.
+                # A server that ends cancels slow requests, whose callers still wait.
                 retry = {"Retry-After": str(UNAVAILABLE_RETRY_S)}
                 ends = problem(503, "unavailable", _ENDS, retryable=True, headers=retry)
                 await ends(scope, receive, send_named)
@@ -142,7 +142,7 @@ class RequestMiddleware:
         if known is None:
             self._log.exception("request failed", extra=fields)
             return
-        # What a sandbox does to its own download is no fault of ours, and may be done again and again.
+        # A sandbox that breaks its own download is no fault of ours, and may repeat it at will.
         self._log.warning("answer broken off", extra=fields | {"code": known.code, "reason": known.detail})
         raise BrokenOffError from known
 
@@ -160,6 +160,7 @@ class RequestMiddleware:
 
 
 def _domain_error(error: Exception) -> DomainError | None:
-    """The one it is, or that the framework could not answer any more because an answer had begun."""
+    """The domain error in an exception, also one the framework could not answer any more because an answer had
+    begun."""
     found = error.__cause__ if type(error) is RuntimeError else error
     return found if isinstance(found, DomainError) else None

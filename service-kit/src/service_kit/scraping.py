@@ -1,4 +1,4 @@
-"""Who may read what a service counted."""
+"""Access to a service's metrics."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _FORWARDED = frozenset({"x-forwarded-for", "x-real-ip", "forwarded", "via"})
 
 
 def check_scraper(request: Request, token: str) -> None:
-    """With a token whoever shows it; without one only this machine itself, and nobody through a proxy.
+    """Admit callers with the token; without a token only this machine itself, and nobody through a proxy.
 
-    Raises `UnauthenticatedError`, and `NotFoundError` for who comes through a proxy.
+    Raises `UnauthenticatedError`, and `NotFoundError` for requests through a proxy.
     """
     if token:
         scheme, _, given = request.headers.get("authorization", "").partition(" ")
@@ -28,6 +28,7 @@ def check_scraper(request: Request, token: str) -> None:
 
 
 def _is_this_machine(request: Request) -> bool:
-    """By its address, and under a name of its own: a page of elsewhere that has its name point here says that one."""
+    """Whether the caller is this machine, by its address and by a host name of its own: a foreign page whose name
+    points here sends that name."""
     name = request.headers.get("host", "").rpartition("]")[0].lstrip("[") or request.url.hostname or ""
     return request.client is not None and is_loopback(request.client.host) and is_loopback(name)

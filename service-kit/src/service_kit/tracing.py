@@ -1,4 +1,4 @@
-"""Tracing by the standard OTEL_* variables: where no collector is named, the SDK is not even imported."""
+"""Tracing by the standard OTEL_* variables: without a collector, the SDK is not even imported."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ _ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT
 
 
 def is_traced(environment: Mapping[str, str]) -> bool:
-    """Whether spans are wanted, and where they go is known."""
+    """Whether spans are wanted and a collector is configured."""
     if environment.get("OTEL_SDK_DISABLED", "").lower() == "true":
         return False
     return environment.get("OTEL_TRACES_EXPORTER", "otlp") != "none" and any(map(environment.get, _ENDPOINTS))
 
 
 def follows_callers(environment: Mapping[str, str]) -> bool:
-    """Whether a service at the edge goes on with the trace that a caller began."""
+    """Whether a service at the edge continues the trace that a caller began."""
     return is_traced(environment) and "tracecontext" in environment.get("OTEL_PROPAGATORS", "tracecontext")
 
 
 @contextmanager
 def traced(service: str, *, passed_on: Sequence[str] = ()) -> Generator[None]:
-    """Once in a process: its spans go to the collector, as do those in the name of the services `passed_on`; at the end
-    the last ones are sent."""
-    # Clients of models and of MCP would put the trace into what they send to third parties.
+    """Send the spans of this process to the collector, with those in the name of the services `passed_on`; call it
+    once. At the end the last spans are sent."""
+    # Otherwise clients of models and of MCP would send the trace to third parties.
     set_global_textmap(CompositePropagator([]))
     if not is_traced(os.environ):
         yield

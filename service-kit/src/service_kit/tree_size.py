@@ -1,8 +1,8 @@
-"""How much a tree of files takes up, however it was made.
+"""The disk space a tree of files takes up, however it was made.
 
-Made for trees whose owner would hide bytes in them. Folders are reached by descriptors alone, so that no path is too
-long; however deep they lie, few are open at once; no link is followed; a folder closed to its own owner is opened for
-as long as it is counted. Nothing but the standard library is imported: this runs as a program too.
+It is made for trees whose owner may try to hide bytes in them. Folders are reached by descriptors alone, so that no
+path is too long; however deep they are, few are open at once; no link is followed; a folder closed to its own owner is
+opened for as long as it is counted. Nothing but the standard library is imported: this runs as a program too.
 
     python -I -S tree_size.py MAX_FILES SECONDS     folders on standard input; bytes, files, whether all was seen
 
@@ -30,8 +30,8 @@ _LOOK_AT_CLOCK = 1024
 class TreeSize:
     """Bytes on the disk, and names of files and folders, the first folder not counted among them.
 
-    Not `complete`: it was changed while it was counted, or there was more than was to be counted; it holds more.
-    `largest_bytes` are those of its largest file, on the disk.
+    If it is not `complete`, it was changed while it was counted, or exceeds the limit; it holds more. `largest_bytes`
+    is the size of its largest file, on the disk.
     """
 
     bytes: int
@@ -42,7 +42,7 @@ class TreeSize:
 
 @dataclass(slots=True)
 class _Level:
-    """One folder on the way down: its descriptor, unless too many are open, and which of its folders are left."""
+    """A folder on the way down: its descriptor, unless too many are open, and its subfolders that are left."""
 
     fd: int
     identity: tuple[int, int]
@@ -125,7 +125,7 @@ class _Walk:
                 parent.fd = fd
                 return
             os.close(fd)
-        # Somebody moved it: what was left on the way is lost to this count.
+        # The folder was moved: the rest of the way is missing from this count.
         self.complete = False
         while len(self._levels) > 1:
             self._levels.pop().close()
@@ -194,7 +194,7 @@ def tree_size(
     deadline_s: float = float("inf"),
     clock: Callable[[], float] = time.monotonic,
 ) -> TreeSize:
-    """What a folder holds; counting ends above `max_files`, unless that is 0, and at the deadline by the clock.
+    """The size of a folder; counting ends above `max_files`, unless that is 0, and at the deadline by the clock.
 
     The bytes of a file with several names count once, each of its names as a file. A folder that is not there holds
     nothing. Raises `OSError`.

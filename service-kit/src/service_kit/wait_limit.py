@@ -7,12 +7,11 @@ from typing import Self
 
 
 class WaitLimit:
-    """`with limit: await ...` raises `TimeoutError` where that takes longer than `seconds`, as `asyncio.timeout` does.
+    """`with limit: await ...` raises `TimeoutError` after `seconds`, as `asyncio.timeout` does.
 
-    It is made for waits one after another that nearly always are short: a timer each takes longer than what most of
-    them wait for, so that one timer looks after all of them. It serves where a wait comes with each piece of a model's
-    text; elsewhere `asyncio.timeout` is right. It is closed after the last one: else its timer stays until its time is
-    over, two minutes for a call of a model.
+    It is made for successive waits that are nearly always short, such as one for each piece of a model's text: a timer
+    for each would cost more than most of the waits, so one timer serves all of them. Elsewhere `asyncio.timeout` is
+    right. Close it after the last wait: else its timer stays until its time is over, two minutes for a call of a model.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -20,11 +19,11 @@ class WaitLimit:
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
         self._task: asyncio.Task[object] | None = None
-        """That waits now."""
+        """The task that waits now."""
         self._since = 0.0
-        """When its wait began, by the loop's clock."""
+        """Start of its wait, by the loop's clock."""
         self._cancelled_before = 0
-        """How often it was cancelled by then. Read when the time is over, a cancellation of that moment would be
+        """Cancellations of the task before the wait. Read when the time is over, a cancellation of that moment would be
         lost."""
         self._is_over = False
         """Whether the wait has taken too long, for which this cancelled the task."""

@@ -16,7 +16,7 @@ _PR_SET_DUMPABLE = 4
 
 
 def main() -> int:
-    """Answers the exit code; 2 for settings that don't allow a start."""
+    """Run the supervisor; returns the exit code, 2 for settings that don't allow a start."""
     let_cancellation_through()
     log_json_lines("INFO")
     try:
@@ -31,7 +31,7 @@ def main() -> int:
 
 
 def _forbid_tracing() -> None:
-    """Whatever else runs as this user may not look into this process any more, nor take what it has open."""
+    """Keep other processes of this user from tracing this one and taking its descriptors."""
     if ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "the process could not be made untraceable")
 

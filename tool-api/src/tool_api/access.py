@@ -1,4 +1,4 @@
-"""Who may use the tool API: short-lived ES256 tokens bound to this sandbox and generation."""
+"""Access to the tool API: short-lived ES256 tokens bound to this sandbox and generation."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _OPTIONS = {"require_exp": True, "require_sub": True, "require_aud": True, "leew
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """What a verified token allows, and until when (Unix seconds)."""
+    """The scopes that a verified token grants, and its expiry (Unix seconds)."""
 
     scopes: frozenset[str]
     expires_at: float
@@ -42,10 +42,10 @@ class Grant:
 
 
 class Access:
-    """Verifies tokens; verified ones are remembered until they expire, so that a call stays fast.
+    """Verifies tokens and remembers verified ones until they expire, so that calls stay fast.
 
-    One that nobody claimed yet refuses all but a token to claim it with, which binds it to that token's generation and
-    tells when the sandbox ends. Nobody can claim it a second time.
+    While the sandbox is unclaimed it accepts only a claim token, which binds it to that token's generation and sets the
+    time when the sandbox ends. It can't be claimed a second time.
     """
 
     def __init__(self, *, sandbox_id: str, generation: int, public_key_pem: str) -> None:
@@ -53,13 +53,13 @@ class Access:
         self._generation = generation
         self.claimed = asyncio.Event()
         self.ends_at: float | None = None
-        """Unix seconds; None where nobody claimed it."""
+        """Unix seconds; None while the sandbox is unclaimed."""
         self._key = public_key_pem
         self._grants: dict[str, Grant] = {}
 
     @property
     def is_unclaimed(self) -> bool:
-        """Whether it was booted for whoever comes, and nobody has come."""
+        """Whether the sandbox was started for any claimant and has none yet."""
         return self._generation == UNCLAIMED
 
     def verify(self, token: str) -> Grant:
@@ -85,7 +85,7 @@ class Access:
         return self.verify(token_of(authorization))
 
     def verify_keep_alive(self, token: str) -> None:
-        """Pass a manager's own token, also while nobody has claimed the sandbox; one that claims it, does.
+        """Accept a manager's own token, also while the sandbox is unclaimed; a claim token claims it.
 
         Raises `UnauthenticatedError`, `ClaimedError`.
         """

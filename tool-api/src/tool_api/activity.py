@@ -1,4 +1,4 @@
-"""When the sandbox was last used: by a call, a screen, a terminal, or a command that still runs."""
+"""Last use of the sandbox: by a call, a screen, a terminal, or a command that still runs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 
 class Activity:
-    """`is_busy` tells of what goes on without anybody connected."""
+    """`is_busy` reports whether work goes on without anybody connected."""
 
     def __init__(self, is_busy: Callable[[], bool]) -> None:
         self._is_busy = is_busy
@@ -17,7 +17,7 @@ class Activity:
 
     @property
     def unused_s(self) -> float:
-        """Seconds since it was used; none while it is."""
+        """Seconds since the last use; zero while the sandbox is in use."""
         if self._connected or self._is_busy():
             self._last = time.monotonic()
         return time.monotonic() - self._last

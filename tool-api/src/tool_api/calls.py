@@ -45,12 +45,12 @@ class Changes(Protocol):
 
 
 def no_instructions(_: ToolResult) -> list[FolderInstructions]:
-    """Of nothing."""
+    """No folder instructions."""
     return []
 
 
 class LiveOutput:
-    """Output on its way to the client: joined while nobody fetches it, and dropped past the bound."""
+    """Output on its way to the client: chunks that nobody fetched are joined, and text past the bound is dropped."""
 
     def __init__(self, limit: int = MAX_OUTPUT_CHARACTERS) -> None:
         self._room = limit
@@ -68,12 +68,12 @@ class LiveOutput:
             self.changed.set()
 
     def with_note(self, note: str) -> str:
-        """What a terminal shows of all that was written, and why there is no more."""
+        """The written text as a terminal shows it, followed by the reason why there is no more."""
         shown = screen_text("".join(self._shown)).rstrip()
         return f"{shown}\n[{note}]" if shown else f"[{note}]"
 
     def next_frame(self) -> OutputFrame | None:
-        """All that is pending as one frame."""
+        """All pending output as one frame."""
         self.changed.clear()
         if not self._pending:
             return None
@@ -86,7 +86,7 @@ class LiveOutput:
 
 @dataclass(slots=True, kw_only=True)
 class Call:
-    """One running call: the task of its handler and what it shows meanwhile."""
+    """One running call: the task of its handler and its live output."""
 
     task: asyncio.Task[ToolResult]
     live: LiveOutput
@@ -94,7 +94,7 @@ class Call:
     began: float = field(default_factory=time.monotonic)
 
     async def cancel(self) -> None:
-        """End the call; what it started is gone when this answers."""
+        """End the call; everything it started is gone when this returns."""
         if not self.is_cancelled:
             # A second cancel would interrupt the handler while it ends its processes.
             self.is_cancelled = True
@@ -169,7 +169,7 @@ class Calls:
             async with asyncio.timeout(_INSTRUCTIONS_S):
                 instructions = await asyncio.to_thread(self._instructions_of, result)
         except Exception:
-            # What was done is done, whatever is wrong with a folder.
+            # The call succeeded; faults of a folder don't change that.
             logger.exception("the instructions of a call's folders could not be read", extra={"tool": tool.name})
             return result
         return result.model_copy(update={"instructions": instructions}) if instructions else result

@@ -1,7 +1,7 @@
-"""Which files of the workspace changed, whoever wrote them: a command, code, a program in the background.
+"""Changed files of the workspace, whoever wrote them: a command, code, or a program in the background.
 
-The workspace is looked at after each call that may write, and compared with the look before: a file has changed where
-its time, its size or its number is another. What is looked at is bounded; folders nobody works in by hand are left out.
+The workspace is compared after each call that may write with the look before: a file has changed if its modification
+time, size or inode number differs. A look is bounded; folders nobody works in by hand are left out.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from contracts.tools import MAX_CHANGED_PATHS
 from tool_api.shown_names import find_name, shown_name
 
 MAX_ENTRIES = 10_000
-"""Of one look: those nearest to the workspace's top."""
+"""Entries that one look covers, those nearest to the workspace's top first."""
 MAX_LOOK_S = 0.1
 _LEFT_OUT = frozenset(
     {
@@ -42,7 +42,7 @@ _ENVIRONMENT = "pyvenv.cfg"
 
 
 _State = tuple[int, int, int] | None
-"""What tells a file from what it was: its time, its size and its number. A folder has none of it."""
+"""State that identifies a version of a file: modification time, size and inode number. None for a folder."""
 _Look = dict[str, dict[str, _State]]
 """The entries of each folder that was looked into, by its path; the workspace's own path is empty."""
 
@@ -56,7 +56,7 @@ class WorkspaceChanges:
         self._lock = threading.Lock()
 
     def begin(self) -> None:
-        """Take the first look, unless there was one: what was there before the first call did not change."""
+        """Take the first look, unless there was one: files from before the first call did not change."""
         with self._lock:
             if self._last is None:
                 self._last = _look(self._root)
@@ -71,11 +71,11 @@ class WorkspaceChanges:
         return [shown_name(path) for path in changed[:MAX_CHANGED_PATHS]]
 
     def gone(self, paths: Iterable[str]) -> list[str]:
-        """Those of these paths, as they are shown, at which nothing is any more."""
+        """The paths, as they are shown, that no longer exist."""
         return [path for path in paths if not _is_there(self._root, path)]
 
     def leave_out(self, paths: Iterable[str]) -> None:
-        """Take no notice of these: who wrote them is known, and they are told otherwise."""
+        """Ignore these paths: their writer is known, and they are reported otherwise."""
         with self._lock:
             for path in paths:
                 if (entries := self._remembered(path.rpartition("/")[0])) is None:
@@ -87,7 +87,7 @@ class WorkspaceChanges:
                     entries.pop(name, None)
 
     def _remembered(self, folder: str) -> dict[str, _State] | None:
-        """The entries of a folder at the last look, empty of one made since; None where it was not looked into."""
+        """The entries of a folder at the last look, empty if it was made since; None if it was not looked into."""
         if self._last is None:
             return None
         if folder not in self._last:
@@ -140,7 +140,7 @@ def _look(root: Path) -> _Look:
 
 
 def _entries(folder: str) -> tuple[int, dict[str, _State] | None]:
-    """How many it has, as far as they were listed, and those that are looked at; None where it can't be listed."""
+    """The number of entries listed, and the state of each that is compared; None if the folder can't be listed."""
     entries: dict[str, _State] = {}
     try:
         with os.scandir(folder) as scanned:
@@ -181,7 +181,7 @@ def _changed(before: _Look, now: _Look) -> Iterator[str]:
 
 
 def _is_new(folder: str, before: _Look) -> bool:
-    """Whether it, or a folder that holds it, was missing where that was looked into."""
+    """Whether the path, or a folder that holds it, was missing at a look into its parent."""
     while folder:
         above, _, name = folder.rpartition("/")
         if above in before:

@@ -1,4 +1,4 @@
-"""Whose turn it is to use the desktop: one call of the agent at a time, which counts on the size of the screen."""
+"""Turns at the desktop: one call of the agent at a time, which relies on the size of the screen."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import time
 
 HELD_S = 120.0
-"""So long after a call that used the screen the next one of its turn may still come, with points of that picture."""
+"""Seconds after a call used the screen in which the next one may refer to points of that picture."""
 
 
 class DesktopTurn(asyncio.Lock):
@@ -27,5 +27,5 @@ class DesktopTurn(asyncio.Lock):
 
     @property
     def held_s(self) -> float:
-        """How long the size stays at least, from now on."""
+        """Seconds for which the size is kept at least, from now on."""
         return self._held_s if self.locked() else max(0.0, self._until - time.monotonic())

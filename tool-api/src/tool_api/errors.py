@@ -31,11 +31,11 @@ __all__ = [
 
 
 ENVIRONMENT_FAULTS = frozenset({errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM})
-"""Of an `OSError`: the machine is at fault, and not the path that somebody named."""
+"""Error numbers of an `OSError` that are the machine's fault, not that of the given path."""
 
 
 class ScopeMissingError(ForbiddenError):
-    """The token does not carry the scope the route asks for."""
+    """The token lacks the scope that the route requires."""
 
     code = "scope_missing"
 
@@ -47,13 +47,13 @@ class PathForbiddenError(ForbiddenError):
 
 
 class ClaimedError(ConflictError):
-    """The sandbox is somebody's already."""
+    """The sandbox has been claimed already."""
 
     code = "claimed"
 
 
 class InvalidUploadError(InvalidError):
-    """The form of an upload makes no sense."""
+    """The upload's form is invalid."""
 
     def __init__(self, detail: str) -> None:
         super().__init__(detail, field="body.files")

@@ -19,7 +19,7 @@ def safe_name(given: str) -> str:
     name = _UNSAFE.sub("", given.replace("\\", "/").rsplit("/", 1)[-1]).strip()
     stem = name.rpartition(".")[0]
     suffix = name[len(stem) :]
-    # What a name ends with is kept as long as there is room for it.
+    # The suffix is kept as long as there is room for it.
     room = _MAX_NAME_BYTES - len(suffix.encode())
     name = _cut(stem, room) + suffix if room >= 0 else _cut(suffix, _MAX_NAME_BYTES)
     if name in ("", ".", ".."):
@@ -38,7 +38,7 @@ def numbered(name: str, number: int) -> str:
 
 
 def _parts(name: str) -> tuple[str, str]:
-    """What a name is, and its ending: one that begins with its only dot has none, and an archive has two."""
+    """The stem of a name and its suffix: a leading dot starts no suffix, and an archive has a double one."""
     stem, dot, last = name.rpartition(".")
     if not stem:
         return name, ""
@@ -49,5 +49,5 @@ def _parts(name: str) -> tuple[str, str]:
 
 
 def _cut(text: str, size: int) -> str:
-    """The beginning of a text that is at most so many bytes of UTF-8."""
+    """The beginning of a text, at most `size` bytes of UTF-8."""
     return text.encode()[:size].decode("utf-8", "ignore")

@@ -23,15 +23,15 @@ class Glob:
         return self.accepts(self.places_after(path))
 
     def places_after(self, folder: str) -> AbstractSet[int]:
-        """How many names of the pattern those of a path have led past: several numbers where it has `**`, and none
-        where nothing below can match."""
+        """The positions in the pattern that a path reaches: several if the pattern has `**`, and none if nothing below
+        can match."""
         places: AbstractSet[int] = self._without_folders({0})
         for name in folder.split("/") if folder else ():
             places = self.follow(places, name)
         return places
 
     def follow(self, places: AbstractSet[int], name: str) -> AbstractSet[int]:
-        """The places after one more name."""
+        """The positions after one more name."""
         following: set[int] = set()
         for at, pattern in enumerate(self._names):
             if at in places and pattern is None:
@@ -41,11 +41,11 @@ class Glob:
         return self._without_folders(following)
 
     def accepts(self, places: AbstractSet[int]) -> bool:
-        """Whether a path that led to these places matches."""
+        """Whether a path that led to these positions matches."""
         return len(self._names) in places
 
     def _without_folders(self, places: set[int]) -> set[int]:
-        """These, and those behind each `**`, as it may stand for no folder."""
+        """The positions, and those behind each `**`, as it may stand for no folder."""
         for at, pattern in enumerate(self._names):
             if pattern is None and at in places:
                 places.add(at + 1)

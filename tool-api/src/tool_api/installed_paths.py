@@ -1,4 +1,4 @@
-"""Tracebacks without where Python is installed on the host, which says nothing to whoever reads them."""
+"""Tracebacks without the path of Python's installation on the host, which means nothing to their readers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _BEFORE_LIBRARY = re.compile(
 )
 """Bounded: where a path may begin, it is followed no farther than paths of environments go."""
 _OWN = ("/workspace/", "/home/")
-"""Where the agent's own environments are: those it finds by their path."""
+"""Folders of the agent's own environments, whose paths it needs to see."""
 _SYSTEM = frozenset({"/", "/usr", "/usr/local"})
 SHORT = "…/"
 

@@ -1,4 +1,4 @@
-"""Write what the gateway knows of the tools: `python -m tool_api.manifest [path]`."""
+"""Write the gateway's list of tools: `python -m tool_api.manifest [path]`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MANIFEST = Path(contracts.__file__).parent / "tool_manifest.json"
 
 
 def manifest_text() -> str:
-    """All specifications by name, in a form that changes only when they do."""
+    """The specifications of all tools by name, in a form that changes only when they do."""
     table = idle_tool_table()
     specs = [table[name].spec().model_dump(mode="json") for name in sorted(table)]
     return json.dumps(specs, indent=2, sort_keys=True, ensure_ascii=False) + "\n"

@@ -51,7 +51,7 @@ def tool_table(
     workspace: Workspace,
     restart: Restart,
 ) -> Mapping[str, AnyTool]:
-    """All tools by name; `restart` starts the browser anew.
+    """All tools by name; `restart` restarts the browser.
 
     Raises:
         ValueError: two tools share a name.
@@ -73,7 +73,7 @@ def tool_table(
 
 
 def idle_tool_table() -> Mapping[str, AnyTool]:
-    """The same table over parts nobody started: good for its specifications only."""
+    """The same table over parts that were not started: good for its specifications only."""
     root, programs = Path("/"), DocumentPrograms()
     return tool_table(
         shells=ShellController(shells=Shells(root), default_timeout_s=60, allowed=frozenset()),

@@ -1,7 +1,7 @@
-"""Names on a disk as they are shown, and found again by what was shown.
+"""Names on a disk as they are shown, and the way back from a shown name to the file.
 
-A name on a disk is bytes. One that is no UTF-8 comes from an archive or a disk of a machine with another encoding, and
-is shown in that. One that a Mac wrote has its accents as characters of their own (NFD), where people type one (NFC).
+A name on a disk is bytes. A name that is not UTF-8 comes from an archive or a disk of a machine with another encoding,
+and is shown in that. A Mac writes accents as characters of their own (NFD), where people type one (NFC).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tool_api.text_encoding import encoding_of, is_common_chinese
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _ONE_BYTE = ("cp1251", "cp1252")
 _ENCODINGS = ("gb18030", "big5hkscs", "cp932", "cp949", "euc_jp", *_ONE_BYTE)
-"""Those a name may be in, the likelier ones first."""
+"""Encodings that a name may be in, the likelier ones first."""
 
 
 def shown_name(name: str) -> str:
@@ -28,7 +28,7 @@ def shown_name(name: str) -> str:
 
 
 def shown_names(names: list[str]) -> list[str]:
-    """Those of one folder. Of two that would look alike, one that is no UTF-8 has its bytes written as `\\xb2`."""
+    """The shown names of one folder. If two look alike, one that is not UTF-8 has its bytes written as `\\xb2`."""
     if not any(map(_SURROGATE.search, names)):
         return names
     shown = [shown_name(name) for name in names]
@@ -40,8 +40,8 @@ def shown_names(names: list[str]) -> list[str]:
 
 
 def find_name(folder: int, wanted: str) -> str | None:
-    """The name in a folder that is the same text as this one: composed otherwise, or in another encoding than UTF-8;
-    None where there is none, or several are."""
+    """The name in a folder that is the same text as this one, composed differently or in another encoding than UTF-8;
+    None if there is none, or several are."""
     if wanted.isascii() and "\\x" not in wanted:
         return None
     composed = unicodedata.normalize("NFC", wanted)
@@ -58,7 +58,7 @@ def find_name(folder: int, wanted: str) -> str | None:
 
 
 def _readings(name: str) -> set[str]:
-    """All texts that a name may be asked for by, in NFC."""
+    """All texts by which a name may be requested, in NFC."""
     if name.isascii():
         return set()
     if not _SURROGATE.search(name):
@@ -76,9 +76,9 @@ def _decoded_name(name: str) -> str:
 
 
 def _likely_encodings(data: bytes) -> tuple[str, ...]:
-    """Those a name may be in, the one it seems to be in first.
+    """Encodings that a name may be in, the likeliest first.
 
-    Of two or three Chinese characters the detector often says that they are a Western or a Cyrillic text.
+    For two or three Chinese characters the detector often reports a Western or a Cyrillic text.
     """
     guessed = encoding_of(data)
     # The detector has other names of them.

@@ -1,4 +1,4 @@
-"""Which encoding a text file is in, judged by all of it: its mark, UTF-8, or what `chardetng` guesses.
+"""The encoding of a text file, judged by all of it: its mark, UTF-8, or what `chardetng` guesses.
 
 `chardetng` is the detector of Firefox. It is given the lines that are not ASCII, wherever they stand in the file.
 """
@@ -19,11 +19,11 @@ MAX_JUDGED_BYTES = 64 * 1024 * 1024
 _PIECE_BYTES = 1024 * 1024
 _SAMPLE_BYTES = 1024 * 1024
 _LEAST_WIDE_BYTES = 8
-"""Of fewer bytes it can't be told that every other one is zero for a reason."""
+"""Bytes needed to judge that every other one is zero on purpose."""
 _CERTAIN_BYTES = 40
-"""So many bytes beyond ASCII say enough; where there are fewer, the other encodings that fit are named too."""
+"""Bytes beyond ASCII that suffice for a certain guess; with fewer, the other encodings that fit are named too."""
 _ODD_SHARE = 0.02
-"""Of the characters of a text, so many may be damaged without another encoding being looked for."""
+"""Share of damaged characters below which no other encoding is tried."""
 _CONTROL_SHARE = 0.02
 _ODD = re.compile("[\ud800-\udfff]")
 _CONTROL = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f-\x9f]")
@@ -31,13 +31,13 @@ _UNLIKELY = re.compile("[\x80-\x9f\ue000-\uf8ff\ufff0-\uffff]")
 _ASCII = re.compile("[\x00-\x7f]+")
 _KANA = re.compile("[\u3040-\u30ff]")
 _COMMON_CHINESE = re.compile(rb"(?:[\x00-\x7f]|[\xa1-\xa3\xb0-\xd7][\xa1-\xfe])+")
-"""In GB2312: ASCII, punctuation and the first level of characters."""
+"""Common Chinese in GB2312: ASCII, punctuation and the first level of characters."""
 _COMMON_KOREAN = frozenset(
     "이다는을의가에고하를기지한사로은리자서대해인어도시아정수일장전부그나라있여상제구주보스들동조것원경년과공비중만성당무선신생회화소진유세관문용"
     "실안미우계모방물오적터면개교위없되학국민말했요분트입니습할된게너내마저데드르려연영우운음의재차천최타트파판표품하함합행현호홍후히날씨울산격고객명단록"
 )
 _REST_BEYOND_ASCII = re.compile(rb"[\x80-\xff][^\n]*\n?")
-"""Of each line that is not ASCII what begins with its first such byte: begun earlier, ASCII would be gone through again
+"""The rest of each line from its first byte beyond ASCII; a match that began earlier would go through the ASCII again
 from each of its bytes on."""
 _ASCII_BEFORE_BYTES = 4096
 _JAPANESE_MAIL = re.compile(rb"\x1b\$[@B]")
@@ -61,7 +61,7 @@ _CODECS = {
     "x-mac-cyrillic": "mac_cyrillic",
     "windows-874": "cp874",
 }
-"""Of the names of the WHATWG those for which Python has another one."""
+"""Python's names for the WHATWG's encodings that have another one there."""
 _NAMES = {
     "gb18030": "GB18030",
     "big5hkscs": "Big5",
@@ -73,7 +73,7 @@ _NAMES = {
     "mac_cyrillic": "x-mac-cyrillic",
     "cp874": "windows-874",
 }
-"""Of Python's codecs those that people, and other programs, know by another name."""
+"""Familiar names for Python's codecs that have another one there."""
 _CODEC_OF_NAME = {name: codec for codec, name in _NAMES.items()}
 _SEVERAL_BYTES = ("gb18030", "big5hkscs", "cp932", "euc_jp", "cp949")
 
@@ -82,8 +82,8 @@ _SEVERAL_BYTES = ("gb18030", "big5hkscs", "cp932", "euc_jp", "cp949")
 class TextEncoding:
     """An encoding: Python's name of it, the name people know, and the byte order mark the file begins with.
 
-    `others` are the names of those that fit as well, where there is too little text to be certain. `odd` is the number
-    of bytes in the judged part that it can't explain.
+    `others` are the names of those that fit as well, if there is too little text to be certain. `odd` is the number of
+    bytes in the judged part that it can't explain.
     """
 
     codec: str = "utf-8"
@@ -98,7 +98,7 @@ class TextEncoding:
 
     @property
     def errors(self) -> str:
-        """How Python is to take bytes that can't be explained: as surrogates, where none of them is ASCII."""
+        """Python's error handler for bytes that can't be decoded: surrogates, if none of them is ASCII."""
         return "replace" if self.codec.startswith(("utf-16", "utf-32", "iso2022")) else "surrogateescape"
 
     def decode(self, data: bytes) -> str:
@@ -121,7 +121,7 @@ class TextEncoding:
             return False
 
     def remark(self) -> str | None:
-        """What a reader of the text is told of it; None for UTF-8 without faults."""
+        """A remark on the encoding for a reader of the text; None for UTF-8 without faults."""
         odd = f"{self.odd} byte{'s' if self.odd != 1 else ''} of it can't be read and became �" if self.odd else ""
         if self.is_utf8:
             return f"[{odd}]" if odd else None
@@ -138,7 +138,7 @@ def encoding_of_file(fd: int) -> TextEncoding | None:
 
 
 def encoding_of(data: bytes) -> TextEncoding | None:
-    """As `encoding_of_file`, of bytes."""
+    """The encoding of bytes, as `encoding_of_file`."""
     return _judge(data[start : start + _PIECE_BYTES] for start in range(0, len(data), _PIECE_BYTES))
 
 
@@ -187,8 +187,8 @@ def _wide_without_mark(head: bytes) -> TextEncoding | None:
 
 
 class _Sample:
-    """Whether all that was taken is UTF-8, and the lines to guess by if it is not: half of them are the first ones
-    beyond ASCII, half those from the first fault on."""
+    """Whether all input so far is UTF-8, and the lines to guess by if it is not: half of them are the first ones beyond
+    ASCII, half those from the first fault on."""
 
     def __init__(self) -> None:
         self._utf8 = codecs.getincrementaldecoder("utf-8")()
@@ -226,7 +226,7 @@ class _Sample:
 
 
 class _JapaneseMail:
-    """Whether ASCII is ISO-2022-JP, which writes Japanese in it: escape sequences say what is meant by what follows.
+    """Whether ASCII is ISO-2022-JP, which writes Japanese in it: escape sequences switch the meaning of what follows.
 
     A log may hold such a sequence too. What follows it there is hardly ever Japanese.
     """
@@ -245,7 +245,7 @@ class _JapaneseMail:
         self._odd += text.count("�")
 
     def encoding(self) -> TextEncoding:
-        """UTF-8 where it is none."""
+        """The encoding; UTF-8 if the text is no ISO-2022-JP."""
         if self._letters == 0 or self._odd > _ODD_SHARE * self._letters:
             return UTF8
         return TextEncoding("iso2022_jp", _name("iso2022_jp"), odd=self._odd)
@@ -271,7 +271,7 @@ def _guess(sample: bytes) -> TextEncoding | None:
     codec = _guessed_codec(sample)
     fitting = [one for one in _SEVERAL_BYTES if _odd_share(sample, one) < _ODD_SHARE]
     if codec not in fitting:
-        # One damaged character rules an encoding out for the detector: it is asked again without those.
+        # One damaged character rules an encoding out for the detector: it guesses again without those.
         for one in fitting:
             text = _ODD.sub("", sample.decode(one, "surrogateescape"))
             if _odd_share(sample, one) and _guessed_codec(text.encode(one)) == one:
@@ -299,8 +299,8 @@ def _name(codec: str) -> str:
 
 
 def _is_rather_chinese(sample: bytes, codec: str) -> bool:
-    """Of a few characters of GB18030 the detector often says that they are Korean or Japanese: then the Korean ones are
-    rare, or the Japanese ones have no kana, while all are common in Chinese."""
+    """Whether a few characters of GB18030 were detected as Korean or Japanese, as happens often: then the Korean ones
+    are rare, or the Japanese ones have no kana, while all are common in Chinese."""
     if codec not in ("cp949", "euc_jp") or not is_common_chinese(sample):
         return False
     letters = _ASCII.sub("", sample.decode(codec, "replace"))

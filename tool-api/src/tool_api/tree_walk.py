@@ -10,8 +10,8 @@ DEEPEST = 256
 
 
 class Folder(NamedTuple):
-    """A folder on the way; the path of the first one is empty. What is taken from `folders` is not gone into, nor are
-    the links to folders that are among them. `fd` is open until the next one comes."""
+    """A folder on the way; the path of the first one is empty. Names that are removed from `folders` are skipped, and
+    so are links to folders. `fd` is open until the next one comes."""
 
     path: str
     depth: int

@@ -1,4 +1,4 @@
-"""Whether a person has control of the desktop: a viewer that may use mouse and keyboard is connected."""
+"""Control of the desktop by a person: a viewer that may use mouse and keyboard is connected."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ class ViewerControl:
 
     @property
     def is_taken(self) -> bool:
-        """Whether some viewer has it."""
+        """Whether some viewer has control."""
         return self._viewers > 0
 
     async def wait_until_taken(self) -> None:
-        """Wait until one has."""
+        """Wait until a viewer has control."""
         await self._taken.wait()
 
     @contextmanager
     def hold(self) -> Generator[None]:
-        """A viewer has it for as long as the block lasts."""
+        """Give a viewer control for as long as the block lasts."""
         self._viewers += 1
         self._taken.set()
         try:

@@ -44,8 +44,8 @@ class Located:
         return os.stat(self.name, dir_fd=self.folder, follow_symlinks=False)
 
     def open(self, flags: int = os.O_RDONLY, mode: int = 0o666) -> int:
-        """Open the regular file; a folder is an `IsADirectoryError`, anything else `NotRegularError` or what the kernel
-        says. Waits for nobody: neither for a pipe's other end nor for the end of a lease."""
+        """Open the regular file; a folder raises `IsADirectoryError`, anything else `NotRegularError` or the kernel's
+        error. Never blocks, neither on a pipe's other end nor on a lease."""
         fd = os.open(self.name, flags | _FILE_FLAGS, mode, dir_fd=self.folder)
         kind = os.fstat(fd).st_mode
         if stat.S_ISREG(kind):
@@ -90,7 +90,8 @@ class Workspace:
 
     @contextlib.contextmanager
     def locate(self, path: str, *, follow: bool = True, make_folders: bool = False) -> Generator[Located]:
-        """Where a path leads; the last part need not exist, and is itself never a link unless `follow` is false.
+        """The place a path leads to; its last part need not exist. Links are resolved, a last one only if `follow` is
+        true.
 
         Raises:
             PathForbiddenError: it leads out of the roots.
@@ -142,7 +143,7 @@ class _Walk:
         return Located(self._folders[-1], ".", self._path_text(None))
 
     def _enter(self, path: str) -> deque[str]:
-        """Start at the right root; answers the parts left to walk."""
+        """Start at the right root; returns the parts left to walk."""
         if not path.startswith("/"):
             self._restart(0)
             return _parts(path)

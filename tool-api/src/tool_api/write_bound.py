@@ -1,4 +1,4 @@
-"""What a command may write into the workspace."""
+"""The limit of a command's writes into the workspace."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ FULL = "The workspace is full. Delete files first, then try again."
 
 @dataclass(frozen=True, slots=True)
 class WriteBound:
-    """What a command that begins now may write: no file of more bytes than these (None: of any), and nothing at all
-    where it is zero, as the workspace is full."""
+    """The write limit of a command that begins now: no file larger than `file_bytes` (None: of any size), and no
+    writing at all if it is zero, as the workspace is full."""
 
     file_bytes: int | None = None
 
@@ -23,9 +23,9 @@ class WriteBound:
 
 
 _ENDED = (-signal.SIGXFSZ, 128 + signal.SIGXFSZ)
-"""Exit codes of what was ended for writing too large a file."""
+"""Exit codes of programs ended for writing too large a file."""
 _SAID = "File too large"
-"""By programs that are not ended by the signal, such as Python."""
+"""Error text of programs that the signal does not end, such as Python."""
 
 _FULL_AT_ITS_BEGINNING = (
     "The workspace was full when it began, so it could write to no file. What it deleted is deleted: write in a "
@@ -34,7 +34,7 @@ _FULL_AT_ITS_BEGINNING = (
 
 
 def too_large(file_bytes: int | None, exit_code: int | None, output: str) -> str | None:
-    """Why what failed under such a bound did, where that is the bound."""
+    """The reason for a failure under such a limit, if the limit is the reason."""
     if file_bytes is None or exit_code == 0:
         return None
     if file_bytes == 0:
@@ -51,5 +51,5 @@ def too_large(file_bytes: int | None, exit_code: int | None, output: str) -> str
 
 
 async def unbound() -> WriteBound:
-    """Where nothing is counted."""
+    """No limit, for when nothing is counted."""
     return WriteBound()

@@ -52,7 +52,7 @@ async def _serve_until_signalled(engine_filter: Filter, socket: Path) -> None:
 
 
 async def _ping(socket: str) -> int:
-    """0 where the engine answers through it."""
+    """Ping the engine through the filter; 0 if it answers."""
     try:
         exchange = await Exchange.begin(socket, Order("GET", "/_ping"))
         await exchange.close()

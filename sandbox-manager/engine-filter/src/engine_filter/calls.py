@@ -1,4 +1,4 @@
-"""The calls that are let through: each one's method, path, query and judge, in one literal table."""
+"""The calls that pass: each one's method, path, query and judge, in one literal table."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ _COMPILED = [(re.compile(call.path, re.ASCII), call) for call in CALLS]
 
 
 def plan_of(request: Request, socket: str, policy: Policy) -> Coroutine[Any, Any, Plan]:
-    """What is to be done for it. Both this and awaiting it raise `Refused`."""
+    """The plan for a request. Both this and awaiting it raise `Refused`."""
     matched = _TARGET.fullmatch(request.target) if len(request.target) <= _LONGEST_TARGET else None
     if matched is None:
         raise Refused("the path is not that of a call", 400)

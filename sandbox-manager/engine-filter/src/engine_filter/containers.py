@@ -1,8 +1,8 @@
 """Bodies that make containers.
 
-Three shapes are known, told by their network: a sandbox on a network of its own, a helper that joins a sandbox's
-network and may set it up, and a helper without any network that may read and write all files of its volumes. What
-would lead further than that, or is not known here, is refused; what was judged is written anew.
+Three shapes are known, by their network: a sandbox on a network of its own, a helper that joins a sandbox's network and
+may set it up, and a helper without any network that may read and write all files of its volumes. Anything that goes
+further, or is not known here, is refused; the judged body is written anew.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _SYSCTL = text(r"net\.ipv[46]\.conf\.(all|default)\.[a-z_]+")
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A body to forward, once what it names has been found to be the stack's."""
+    """A body to forward, once all it names is known to be the stack's."""
 
     body: Json
     network: str | None
@@ -65,7 +65,7 @@ def judge_container(policy: Policy, body: Json) -> Wanted:
         need(host, ("NanoCpus",), "HostConfig")
         if kept["User"] == "0:0":
             raise Refused("User: a sandbox may not run as root")
-    # Said, rather than left to what the engine does where nothing is said.
+    # Set explicitly, rather than left to the engine's defaults.
     host |= {"Privileged": False, "IpcMode": "private", "RestartPolicy": {"Name": "no"}}
     host.setdefault("LogConfig", _LOG)
     return Wanted(kept, network, joins, tuple(mount["Source"] for mount in host.get("Mounts", ())))
@@ -82,7 +82,8 @@ def _refuse_more_rights(kept: Json, *, capabilities: set[str], forbidden: tuple[
 
 
 def own_labels(policy: Policy) -> Rule:
-    """Labels of our own alone, so that nothing else on the machine takes ours for its own, nor for a gateway."""
+    """Rule for labels of this stack alone, so that nothing else on the machine takes ours for its own, nor for a
+    gateway."""
     pairs = table(text(re.escape(LABEL_PREFIX) + r"[a-z-]{1,40}"), text(r"[^\0\n]*"))
 
     def rule(value: Any, where: str) -> Json:
@@ -128,7 +129,7 @@ def _host(policy: Policy) -> dict[str, Rule]:
         "Memory": integer(6 * _MIB, policy.memory_bytes),
         "MemorySwap": integer(6 * _MIB, policy.memory_bytes),
         "NanoCpus": integer(1, policy.nano_cpus),
-        # Less than what a container has unasked: the services come first.
+        # At most a container's default: the services come first.
         "CpuShares": integer(2, 1024),
         "OomScoreAdj": integer(0, 1000),
         "PidsLimit": integer(1, policy.pids),
@@ -152,7 +153,7 @@ _ULIMIT: dict[str, Rule] = {
 
 
 def _mount(policy: Policy) -> Rule:
-    # No folder below another volume: what a sandbox writes is never walked through to find a mount's place.
+    # No target below another volume: a mount's place is never looked up in a sandbox's files.
     rules: dict[str, Rule] = {
         "Type": one_of("volume"),
         "Source": text(own_volume(policy)),
@@ -169,7 +170,7 @@ def _mount(policy: Policy) -> Rule:
 
 
 def own_volume(policy: Policy) -> str:
-    """What the names of its volumes look like."""
+    """The pattern of the stack's volume names."""
     return rf"{re.escape(policy.stack)}-(ws|snap)-{REF}"
 
 

@@ -1,4 +1,4 @@
-"""What the filter asks the engine itself before it lets a call through."""
+"""Queries of the filter itself to the engine, before it lets a call through."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ANSWER_S = 60.0
 
 
 class Engine:
-    """Every answer is of now: nothing is remembered."""
+    """Queries to the engine; every answer is current, and nothing is cached."""
 
     def __init__(self, socket: str, policy: Policy, prefix: str) -> None:
         self._socket, self._policy, self._prefix = socket, policy, prefix
@@ -41,14 +41,15 @@ class Engine:
         return found
 
     async def network_named(self, name: str) -> Json:
-        """An own one by its name alone: part of an id would do for the engine, too."""
+        """A network of the stack by its whole name; the engine would accept part of an id, too."""
         found = await self.own_network(name)
         if found.get("Name") != name:
             raise Refused(f"there is no network named {name}", 404)
         return found
 
     async def own_volume(self, name: str) -> Json:
-        """One to be mounted, so with what it leads to: a folder of the engine's, or that of another own volume."""
+        """A volume of the stack that is to be mounted, checked with its target: a folder of the engine's, or that of
+        another volume of the stack."""
         found = await self.volume(name)
         if not is_plain(found):
             original = str(dig(found, "Labels", SAME_AS_LABEL))
@@ -80,7 +81,7 @@ class Engine:
 
 
 async def answer_of(socket: str, order: Order) -> Any:
-    """Its value. Raises `AnsweredError` where the engine says no, `Refused` where it does not answer."""
+    """The value of the answer. Raises `AnsweredError` if the engine refuses, `Refused` if it does not answer."""
     try:
         async with asyncio.timeout(ANSWER_S):
             exchange = await Exchange.begin(socket, order)
@@ -99,7 +100,7 @@ async def answer_of(socket: str, order: Order) -> Any:
 
 
 def dig(found: Any, *path: str) -> Any:
-    """What lies at the path; None where a part of it is missing."""
+    """The value at a path; None if a part of it is missing."""
     for name in path:
         found = cast("Json", found).get(name) if isinstance(found, dict) else None
     return found

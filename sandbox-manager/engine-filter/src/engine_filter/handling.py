@@ -1,4 +1,5 @@
-"""What happens to each call: what is asked of the engine first, what is forwarded, and what of the answer is shown."""
+"""The handling of each call: the engine's state checked first, the order forwarded, and the part of the answer
+shown."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ _LABEL = text(r"agent-sandbox\.[a-z-]{1,40}(=[^\0\n]*)?")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:
-    """A call as it was read: every part has the form its place in the table asks for."""
+    """A call as it was read: every part has the form its place in the table requires."""
 
     engine: Engine
     policy: Policy
@@ -35,14 +36,14 @@ class Ask:
     body: Json
 
     def order(self, method: str, path: str, query: Mapping[str, str] | None = None, body: Json | None = None) -> Order:
-        """What goes to the engine, in words of our own."""
+        """An order to the engine, written anew."""
         asked = f"?{urlencode(query, quote_via=quote)}" if query else ""
         return Order(method, f"{self.prefix}{path}{asked}", None if body is None else dumps(body))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What is done for a call: an answer known already, or an order whose answer is shown in part, or as it comes."""
+    """The plan for a call: an answer known already, or an order whose answer is shown in part, or as it comes."""
 
     known: Any = None
     order: Order | None = None
@@ -71,13 +72,13 @@ async def image(ask: Ask) -> Plan:
 
 
 async def events(ask: Ask) -> Plan:
-    """The ends of own containers, whatever was asked for."""
+    """The ends of the stack's containers, whatever the caller filters for."""
     forced = {"label": [_own_label(ask)], "type": ["container"], "event": ["die"]}
     return Plan(order=ask.order("GET", "/events", {"filters": dumps(forced).decode()}), has_end=False)
 
 
 async def containers(ask: Ask) -> Plan:
-    """Own ones whole; of gateways, which these are and whether they run."""
+    """The stack's containers in full; of gateways, only their identity and whether they run."""
     policy, endpoints = ask.policy, [f"{name}={value}" for name, value in ask.policy.endpoint_labels.items()]
     asked = _labels(ask, also=endpoints)
     labels = asked if endpoints and set(endpoints) <= set(asked) else [*asked, _own_label(ask)]
@@ -142,7 +143,7 @@ async def attach(ask: Ask) -> Plan:
 
 
 async def networks(ask: Ask) -> Plan:
-    """Own ones whole; of all others what tells which addresses are taken."""
+    """The stack's networks in full; of all others only the addresses they occupy."""
     asked = _labels(ask)
     query = {"filters": dumps({"label": asked}).decode()} if asked else None
 
@@ -166,7 +167,7 @@ async def remove_network(ask: Ask) -> Plan:
 
 
 async def connect(ask: Ask) -> Plan:
-    """Gateways alone: a sandbox has one network from its first moment on."""
+    """Connect a gateway, and nothing else: a sandbox has one network from its first moment on."""
     kept = record(ask.body, {"Container": text(REF)}, "")
     need(kept, ("Container",), "")
     path, client = await asyncio.gather(_own_network(ask), ask.engine.endpoint_client(kept["Container"]))
@@ -174,7 +175,7 @@ async def connect(ask: Ask) -> Plan:
 
 
 async def disconnect(ask: Ask) -> Plan:
-    """Whatever is in an own network may be taken out of it."""
+    """Disconnect anything from a network of the stack."""
     kept = record(ask.body, {"Container": text(REF), "Force": boolean}, "")
     need(kept, ("Container",), "")
     return Plan(order=ask.order("POST", f"{await _own_network(ask)}/disconnect", body=kept))
@@ -206,7 +207,7 @@ async def remove_volume(ask: Ask) -> Plan:
 
 
 async def _own_container(ask: Ask) -> str:
-    """By its whole id: whatever takes its name meanwhile is not meant."""
+    """The path of a container of the stack by its whole id: a newcomer of the same name is not meant."""
     return f"/containers/{_id(await ask.engine.own_container(ask.parts['ref']))}"
 
 
@@ -226,7 +227,7 @@ def _own_label(ask: Ask) -> str:
 
 
 def _labels(ask: Ask, also: list[str] | None = None) -> list[str]:
-    """The labels a list is asked for; no other filter is known."""
+    """The labels to filter a list by; no other filter is known."""
     filters = loads(ask.query.get("filters", "{}").encode() or b"{}")
     kept = record(
         filters, {"label": texts(lambda one, at: one if one in (also or ()) else _LABEL(one, at), 8)}, "filters"

@@ -1,4 +1,5 @@
-"""What belongs to this stack, and how much of the machine its containers may have. Read once, from the environment."""
+"""The policy: names of this stack, and the share of the machine its containers may have. Read once, from the
+environment."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ class SettingsError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """What the judging functions are given."""
+    """The settings that the judging functions check against."""
 
     stack: str
     images: frozenset[str]
@@ -77,12 +78,12 @@ def read_policy(environ: Mapping[str, str]) -> Policy:
 
 
 def _images(environ: Mapping[str, str]) -> list[str]:
-    """Those of `SANDBOX_IMAGES`, which the manager reads, too."""
+    """Images of `SANDBOX_IMAGES`, which the manager reads too."""
     return [image.strip() for _, _, image in _pairs(environ, "SANDBOX_IMAGES")]
 
 
 def _sizes(environ: Mapping[str, str]) -> list[tuple[float, float]]:
-    """Processors and memory in MB of those of `SANDBOX_SIZES`."""
+    """Processors and memory in MB of the sizes of `SANDBOX_SIZES`."""
     found: list[tuple[float, float]] = []
     for _, _, size in _pairs(environ, "SANDBOX_SIZES"):
         try:

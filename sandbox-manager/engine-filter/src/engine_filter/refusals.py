@@ -1,4 +1,4 @@
-"""What is not let through, and how the refusal is answered."""
+"""Refusals of calls, and the answers to them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ _LONGEST = 300
 
 
 class Refused(Exception):
-    """The call goes no further. The text is shown to who made it, in Docker's form of an error."""
+    """The call is refused. The text is shown to the caller, in Docker's form of an error."""
 
     def __init__(self, reason: str, status: int = 403) -> None:
         shown = reason[:_LONGEST].encode("ascii", "backslashreplace").decode()
@@ -15,7 +15,7 @@ class Refused(Exception):
 
 
 class AnsweredError(Exception):
-    """The engine itself said no; its status and words are passed on."""
+    """The engine itself refused; its status and text are passed on."""
 
     def __init__(self, status: int, body: bytes) -> None:
         super().__init__(f"the engine answered {status}")

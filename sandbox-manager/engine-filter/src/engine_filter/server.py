@@ -23,11 +23,11 @@ _log = logging.getLogger(__name__)
 MAX_CONNECTIONS = 256
 REQUEST_S = 10.0
 ANSWER_S = 600.0
-"""Of calls that come to an end by themselves."""
+"""Time limit in seconds of calls that end by themselves."""
 
 
 class Filter:
-    """One request a connection; whoever asked may leave at any moment, and the engine's part then ends with it."""
+    """Serves one request a connection; if the caller leaves, the engine's part ends with it."""
 
     def __init__(
         self, policy: Policy, engine_socket: str, *, request_s: float = REQUEST_S, most: int = MAX_CONNECTIONS
@@ -134,7 +134,7 @@ async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 
 async def _run_until_first(*parts: Coroutine[Any, Any, None]) -> None:
-    """Until one of them ends."""
+    """Run the parts until one of them ends."""
     tasks = [asyncio.ensure_future(one) for one in parts]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -145,7 +145,7 @@ async def _run_until_first(*parts: Coroutine[Any, Any, None]) -> None:
 
 
 async def _or_disconnected(work: Coroutine[Any, Any, Any], reader: asyncio.StreamReader) -> Any:
-    """What it answers. `ConnectionError` when who asked goes away first, or says more than was asked of it."""
+    """The result of the work. `ConnectionError` if the caller disconnects first, or sends more than its request."""
     task, leaving = asyncio.ensure_future(work), asyncio.ensure_future(reader.read(1))
     try:
         await asyncio.wait((task, leaving), return_when=asyncio.FIRST_COMPLETED)

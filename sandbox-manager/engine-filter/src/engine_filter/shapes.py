@@ -1,4 +1,4 @@
-"""Rules for the parts of a body. A rule takes a value and where it stands, and answers what is forwarded for it."""
+"""Rules for the parts of a body. A rule takes a value and its place, and returns what is forwarded for it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MAX_TEXTS = 512
 
 
 def nothing(value: Any) -> bool:
-    """Whether it says no more than if it were left out."""
+    """Whether the value means the same as its absence."""
     if isinstance(value, dict):
         return all(nothing(one) for one in cast("Json", value).values())
     if isinstance(value, list):
@@ -24,7 +24,7 @@ def nothing(value: Any) -> bool:
 
 
 def record(value: Any, rules: Mapping[str, Rule], where: str) -> Json:
-    """The fields that have a rule; any other must say nothing and is left out."""
+    """The fields that have a rule; any other must be empty and is left out."""
     if not isinstance(value, dict):
         raise Refused(f"{where} is no object", 400)
     kept: Json = {}

@@ -1,8 +1,8 @@
 """JSON that every reader understands alike.
 
 The engine's decoder takes `privileged` for `Privileged`, the Kelvin sign for a `k`, and the last of two equal names.
-Whoever judges a body must not see another one than the engine does, so such bodies are refused, and what is forwarded
-is written anew from what was judged.
+The filter must judge the same body that the engine reads, so such bodies are refused, and the forwarded one is written
+anew from the judged one.
 """
 
 from __future__ import annotations

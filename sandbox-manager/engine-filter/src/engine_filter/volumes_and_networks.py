@@ -66,7 +66,7 @@ def judge_network(policy: Policy, body: Json) -> Json:
 
 
 def own_network(policy: Policy) -> str:
-    """What the names of its networks look like."""
+    """The pattern of the stack's network names."""
     return rf"{re.escape(policy.stack)}-net-{REF}"
 
 

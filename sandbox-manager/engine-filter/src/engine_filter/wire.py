@@ -26,7 +26,7 @@ Pair = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What came in. `upgrades` says that the connection is to become a stream of bytes."""
+    """An incoming request. `upgrades` if the connection is to become a stream of bytes."""
 
     method: str
     target: str
@@ -36,7 +36,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What goes to the engine."""
+    """A request to the engine."""
 
     method: str
     target: str
@@ -80,7 +80,7 @@ async def _read_request(connection: h11.Connection, reader: asyncio.StreamReader
 
 
 def _refuse_unclear(head: h11.Request) -> None:
-    """What two readers could understand differently."""
+    """Refuse a head that two readers could understand differently."""
     names = [name for name, _ in head.headers]
     if head.http_version != b"1.1":
         raise Refused("only HTTP/1.1 is spoken", 505)
@@ -170,7 +170,7 @@ class Exchange:
         return bytes(body)
 
     def early_bytes(self) -> bytes:
-        """Of the stream that an upgraded connection has become, what came with the head."""
+        """Bytes of the upgraded stream that arrived with the head."""
         return self._connection.trailing_data[0]
 
     async def close(self) -> None:
@@ -186,7 +186,7 @@ class Reply:
         self.has_begun = False
 
     async def begin(self, status: int, content_type: bytes, length: int | None = None) -> None:
-        """Where the length is not known, nothing but its end ends the answer, so a cut one is recognisable."""
+        """Begin an answer. One of unknown length is chunked, so that a truncated one is recognisable."""
         self.has_begun = True
         self._in_chunks = length is None and status not in _WITHOUT_BODY
         framing = b"Transfer-Encoding: chunked\r\n" if self._in_chunks else b"Content-Length: %d\r\n" % (length or 0)
@@ -202,7 +202,7 @@ class Reply:
             await self._write(b"0\r\n\r\n")
 
     async def send(self, status: int, body: bytes, content_type: bytes = JSON_TYPE) -> None:
-        """All of an answer."""
+        """Send a whole answer."""
         await self.begin(status, content_type, len(body))
         await self.piece(b"" if status in _WITHOUT_BODY else body)
 
@@ -210,7 +210,7 @@ class Reply:
         await self.send(status, dumps({"message": reason}))
 
     async def switched(self, content_type: bytes) -> None:
-        """From here on the connection carries bytes."""
+        """Switch protocols: from here on the connection carries bytes."""
         self.has_begun = True
         await self._write(_head(101, content_type) + b"Connection: Upgrade\r\nUpgrade: tcp\r\n\r\n")
 

@@ -1,4 +1,4 @@
-"""Let sandboxes in as there is room, in a fair order, over all managers."""
+"""Admit sandboxes as there is room, in a fair order, over all managers."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ RECLAIMED = "The computer made room for another conversation. It starts again, w
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Admission:
-    """The one gate to a running sandbox. Counting and letting in is one step over all managers, so limits are strict.
+    """The one gate to a running sandbox. Counting and admitting is one step over all managers, so limits are strict.
 
-    Whoever lets one in starts it. `room` tells what memory the machine has now.
+    The caller that admits a sandbox starts it. `room` returns the machine's free memory.
     """
 
     registry: SandboxRecords
@@ -58,7 +58,8 @@ class Admission:
     one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def claim(self, sandbox: Sandbox) -> Sandbox | None:
-        """One of the pool for a session without files, at once; None when there is none for it, whatever the reason."""
+        """Claim a sandbox of the pool at once, for a session without files; None if there is none for it, whatever the
+        reason."""
         fingerprint = await self.fingerprint() if self.fingerprint else ""
         place = await self.runtime.place()
 
@@ -75,9 +76,9 @@ class Admission:
         return next(iter(stored), None)
 
     async def request(self, sandbox: Sandbox, *, from_pool: bool) -> Sandbox | None:
-        """Put a new sandbox in line and let in who may come; answers it as it stands then, None when its session's
-        place was taken meanwhile. With `from_pool`, which is for sessions without files, it claims a sandbox of the
-        pool where nobody waits, and is that one then. Such a one must have the `fingerprint`.
+        """Put a new sandbox in line and admit those whose turn it is; returns its record after that, None if its
+        session's place was taken meanwhile. With `from_pool`, which is for sessions without files, it claims a sandbox
+        of the pool with the `fingerprint` if nobody waits, and returns that one.
 
         Raises `UserQueueLimitError`, `TotalLimitError`."""
         fingerprint = await self.fingerprint() if self.fingerprint and from_pool else ""
@@ -89,8 +90,8 @@ class Admission:
         return mine
 
     async def request_wake(self, sandbox_id: str) -> bool:
-        """Put a paused one in line, where it counts as running. Whether there is room to wake it here now: who asks
-        does it then; else it is `pump` that answers it later, at its place."""
+        """Put a paused sandbox in line, where it counts as running. True if there is room to wake it here now: the
+        caller does it then; else `pump` returns it later, at its place."""
         place, room = await self.runtime.place(), await self.room()
         has_room = False
 
@@ -106,9 +107,9 @@ class Admission:
         return bool(await self._admit_by(decide)) and has_room
 
     async def pump(self) -> list[Sandbox]:
-        """Let in who may come, give up on who waited in vain, and make room by removing what is only kept paused.
+        """Admit those whose turn it is, give up on those that waited in vain, and make room by removing paused ones.
 
-        Answers paused ones that are to be woken here now."""
+        Returns the paused ones that are to be woken here now."""
         occupied = await self.registry.find(occupied=True)
         if not any(one.is_waiting for one in occupied):
             return []
@@ -155,7 +156,8 @@ class Admission:
     def _claim_pooled(
         self, known: list[Sandbox], new: Sandbox, now: datetime, place: str, fingerprint: str
     ) -> Sandbox | None:
-        """One of the pool as the new one's, where nobody waits for room, and its user may have one more running."""
+        """Claim a sandbox of the pool in place of the new one, if nobody waits for room and its user may have one more
+        running."""
         if any(one.identity.session_id == new.identity.session_id for one in known):
             return None
         check_line(known, new.identity.user_id, self.limits)
@@ -177,22 +179,22 @@ class Admission:
         return stored
 
     async def make_room(self, user_id: str, *, coming: int = 0) -> None:
-        """A user with more who want to run than may gives up the one unused for the longest time, or a paused one where
-        only how many they have in all is in the way, its workspace kept; nothing happens while all are used."""
+        """Take the sandbox unused for the longest time from a user with more to run than allowed, or a paused one if
+        only the total count is in the way; its workspace is kept. Nothing happens while all are used."""
         own = await self.registry.find(user_id=user_id, occupied=True)
         chosen = spare(own, self.limits, self.clock.now(), coming=coming) or sleeper(own, self.limits, coming=coming)
         if chosen is not None:
             await self.give_up(chosen, RECLAIMED)
 
     async def _release_unused(self) -> None:
-        """Who waits only because of others of the same user has the place of one that was not used of late."""
+        """Give the places of sandboxes not used of late to those that wait only because of their own user's others."""
         occupied = await self.registry.find(occupied=True)
         entitled = {one.id for one in within_user_limits(occupied, self.limits)}
         for user_id in {one.identity.user_id for one in line(occupied) if one.id not in entitled}:
             await self.make_room(user_id)
 
     async def _reclaim(self) -> None:
-        """What is paused only saves time later; whoever waits now goes before it, and before the pool most of all."""
+        """Remove a paused sandbox for those that wait: pausing only saves time later. The pool goes first."""
         occupied = await self.registry.find(occupied=True)
         paused = [one for one in occupied if one.status in (Status.PAUSED, Status.WARM) and not one.is_waiting]
         if not paused or not within_user_limits(occupied, self.limits):
@@ -201,7 +203,7 @@ class Admission:
         await self.give_up(chosen, RECLAIMED)
 
     async def give_up(self, chosen: Sandbox, reason: str) -> bool:
-        """Remove one nobody uses, its workspace kept; False when it was used meanwhile."""
+        """Remove a sandbox that nobody uses, its workspace kept; False if it was used meanwhile."""
 
         def move(now: Sandbox) -> Sandbox | None:
             return now.retired(reason, Cleanup.KEEP_WORKSPACE) if now.version == chosen.version else None

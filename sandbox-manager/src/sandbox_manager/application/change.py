@@ -19,9 +19,9 @@ async def change_sandbox(
     *,
     known: Sandbox | None = None,
 ) -> Sandbox | None:
-    """Apply a move to the newest record until it is stored; None when there is no record or the move declines.
+    """Apply a move to the newest record until it is stored; None if there is no record or the move declines.
 
-    `known` is the record as just read: it saves reading it again where that suits the move and nobody changed it since.
+    `known` is the record as just read: it saves another read if nobody changed it since.
     """
     if known is not None and (changed := await _save(registry, move(known))) is not None:
         return changed

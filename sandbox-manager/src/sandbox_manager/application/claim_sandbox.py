@@ -23,8 +23,8 @@ class ClaimSandbox:
     """Bind a claimed sandbox to the session's generation, upon which it wakes, and give its workspace to the session;
     the record names its owner already.
 
-    Answers None when that did not work: nothing of it is left then, and the same record is to be started anew. Raises
-    `EngineUnavailableError` when it can't be removed either. `wall` is this machine's clock, which tokens go by.
+    Returns None if that did not work: nothing of it is left then, and the same record is to be started from scratch.
+    Raises `EngineUnavailableError` if it can't be removed either. `wall` is this machine's clock, which tokens use.
     """
 
     lifecycle: SandboxLifecycle

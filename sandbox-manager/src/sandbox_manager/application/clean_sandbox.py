@@ -1,4 +1,4 @@
-"""Remove what is left of a sandbox that is over."""
+"""Remove the remains of a finished sandbox."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class CleanSandbox:
-    """Remove from the machine what the record of a finished sandbox still asks to remove, then free its place.
+    """Remove from the machine all that the record of a finished sandbox marks for removal, then free its place.
 
     Idempotent. Raises `EngineUnavailableError`, `SandboxBusyError` when another manager works on it for longer than
-    `wait_s`; the reconciler tries again. What is at a place with other managers is theirs.
+    `wait_s`; the reconciler tries again. Remains at a place with other managers are left to them.
     """
 
     registry: SandboxRecords
@@ -39,7 +39,7 @@ class CleanSandbox:
             await self.settle(newest)
 
     async def settle(self, sandbox: Sandbox) -> None:
-        """The same for who works on it already."""
+        """Clean a sandbox whose lease the caller already holds."""
         if sandbox.is_alive or not sandbox.occupied:
             return
         if not await self.is_here(sandbox):
@@ -51,11 +51,11 @@ class CleanSandbox:
         _log.info("sandbox removed", extra=log_fields(sandbox.identity))
 
     async def is_here(self, sandbox: Sandbox) -> bool:
-        """Whether it is at this manager's place: what never ran is everywhere."""
+        """Whether it is at this manager's place; a sandbox that never ran belongs to every place."""
         return sandbox.place in ("", ANY_PLACE) or sandbox.place == await self.host.place()
 
     async def remove(self, identity: Identity, *, keep_workspace: bool) -> None:
-        """Remove from the machine only; the registry stays as it is."""
+        """Remove it from the machine only; the registry stays unchanged."""
         try:
             async with asyncio.timeout(self.deadline_s):
                 await self.lifecycle.remove(identity, keep_workspace=keep_workspace)

@@ -37,13 +37,13 @@ class Created:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreateSandbox:
-    """Answer the living sandbox of a session, resumed if it was paused, or begin a new one, one generation up.
+    """Return the living sandbox of a session, resumed if it was paused, or begin a new one, one generation up.
 
     Returns before the sandbox is ready; it is queued while there is no room, or while the user has as many running as
-    allowed, and starts where the session's files are. `orphan_after` is how long that place may be without managers.
-    `image` and `size` are names of `configurations`, empty for the default; a living one stays as it was made.
-    Raises `ImageNotAllowedError`, `SizeNotAllowedError`, `ImageMissingError`, `UserQueueLimitError`,
-    `TotalLimitError`, `EngineUnavailableError`, `ConflictError` when the session belongs to somebody else.
+    allowed, and starts at the place of the session's files. `orphan_after` is how long that place may be without
+    managers. `image` and `size` are names of `configurations`, empty for the default; a living sandbox keeps its own.
+    Raises `ImageNotAllowedError`, `SizeNotAllowedError`, `ImageMissingError`, `UserQueueLimitError`, `TotalLimitError`,
+    `EngineUnavailableError`, `ConflictError` when the session belongs to somebody else.
     """
 
     registry: SandboxRecords
@@ -99,7 +99,7 @@ class CreateSandbox:
         raise EngineUnavailableError("The conversation's last computer is still being removed; try again in a moment.")
 
     async def _wait_until_awake(self, sandbox: Sandbox) -> Sandbox:
-        """One of the pool is ready before a second question could be asked."""
+        """Wait for a sandbox claimed from the pool, which is ready before a second request could be made."""
         if sandbox.endpoint is None:
             return sandbox
         ready = await self.admission.launcher.ready(sandbox.id, _WAKES_IN_S)
@@ -126,7 +126,7 @@ class CreateSandbox:
             ) from error
 
     async def _home(self, known: list[Sandbox]) -> str:
-        """Where the session's files are; empty, which is anywhere, where no manager was for `orphan_after`."""
+        """The place of the session's files; empty, which means any, if no manager was there for `orphan_after`."""
         last = next((one for one in known if one.place not in ("", ANY_PLACE)), None)
         if last is None:
             return ""

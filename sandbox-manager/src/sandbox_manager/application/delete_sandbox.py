@@ -14,7 +14,7 @@ from sandbox_manager.domain.sandbox import Cleanup, Sandbox, Status
 @dataclass(frozen=True, slots=True)
 class DeleteSandbox:
     """Remove all of a sandbox, also in the middle of its start by any manager, and its workspace unless that is to be
-    kept; with `only_queued`, nothing but one that waits, and a paused one no longer waits to be woken.
+    kept; with `only_queued`, only a waiting one, and a paused one no longer waits to be woken.
 
     Idempotent. Raises `EngineUnavailableError`; what is left is then removed by the reconciler.
     """
@@ -36,7 +36,7 @@ class DeleteSandbox:
         def move(now: Sandbox) -> Sandbox | None:
             if only_queued and now.status is not Status.QUEUED:
                 return now.left_paused()
-            # Of two who wait for the same one, the other may ask for it again.
+            # If two callers wait for the same one, the other may request it again.
             return now.retired(reason, cleanup, retryable=only_queued)
 
         retired = await change_sandbox(self.registry, sandbox_id, move)

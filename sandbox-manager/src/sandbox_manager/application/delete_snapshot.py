@@ -1,4 +1,4 @@
-"""Give a snapshot up."""
+"""Delete a snapshot."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A bounded fan-out of tasks none of which stops, or holds up, the others."""
+"""A bounded fan-out of tasks, none of which stops or delays the others."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST_REMEMBERED = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """What is done for one thing: `key` is its own, `fields` name it on a log line."""
+    """One piece of work: `key` identifies it, `fields` name it on a log line."""
 
     key: str
     fields: Mapping[str, object]
@@ -27,13 +27,12 @@ class Piece:
 
 @dataclass(slots=True, kw_only=True)
 class FanOut:
-    """Does pieces of work, a few at once. One that raises, whatever it raises, is told and tried again with the next
-    call, after those that did not; one that takes longer than `deadline_s` is cancelled, and its turn is over then.
+    """Does pieces of work, a few at once. One that raises anything is logged and tried again with the next call, after
+    the others; one that takes longer than `deadline_s` is cancelled, and its turn is over.
 
-    A call returns when all is done, or after `wait_s`; the rest goes on, and later calls leave it alone meanwhile,
-    or with `again` do their own piece once it has ended, and do not wait for that.
-    `trouble` is the log's word for one that failed. Cancelling a call cancels all there is, as `aclose` does, and
-    returns when it has ended.
+    A call returns when all is done, or after `wait_s`; the rest continues, and later calls skip its pieces meanwhile,
+    or with `again` do their own piece once it has ended, without waiting for that. `trouble` is the log message for a
+    failed piece. Cancelling a call cancels all pieces, as `aclose` does, and returns when they have ended.
     """
 
     trouble: str
@@ -79,7 +78,7 @@ class FanOut:
             self._begin(piece)
 
     async def aclose(self) -> None:
-        """Cancel what goes on, and wait until it has ended: for 5 s, which is told."""
+        """Cancel the running pieces, and wait up to 5 s until they have ended; running out of time is logged."""
         self._again.clear()
         tasks = list(self._going.values())
         for task in tasks:
@@ -104,7 +103,7 @@ class FanOut:
             _log.error(
                 self.trouble, extra={**piece.fields, "reason": f"It took longer than {duration_text(self.deadline_s)}."}
             )
-            await asyncio.wait({task})  # what can't be cancelled is not begun again before it ends
+            await asyncio.wait({task})  # work that ignores its cancellation is not begun again before it ends
 
     async def _logged(self, piece: Piece) -> None:
         try:

@@ -1,4 +1,4 @@
-"""Hear of every change of a sandbox, from whichever manager made it."""
+"""Follow every change of a sandbox, by whichever manager."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sandbox_manager.domain.ports import Change, SandboxChanges
 
 @dataclass(frozen=True, slots=True)
 class FollowChanges:
-    """Changes from now, or after a mark, without hole, but for those of the pool; entering has subscribed.
+    """Changes from now, or after a mark, without gaps, except those of the pool; entering subscribes.
 
     Raises `MarkLostError`, `RegistryUnavailableError`.
     """

@@ -1,4 +1,4 @@
-"""Look at one sandbox, waiting for its start if asked to."""
+"""Read one sandbox, waiting for its start if requested."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _ASKED_EVERY = timedelta(seconds=3)
 
 @dataclass(frozen=True, slots=True)
 class GetSandbox:
-    """Answer a sandbox; with `wait_s`, once it left `starting`, left `queued`, or at the deadline.
+    """Return a sandbox; with `wait_s`, once it left `starting`, left `queued`, or at the deadline.
 
-    Whoever waits for a queued one keeps it in line. Raises `SandboxNotFoundError`.
+    Waiting for a queued one keeps it in line. Raises `SandboxNotFoundError`.
     """
 
     registry: SandboxRecords
@@ -49,7 +49,7 @@ class GetSandbox:
                 await asyncio.sleep(min(left, _OTHER_MANAGER_POLL_S))
 
     async def place_in_line(self, sandbox: Sandbox) -> QueuePlace | None:
-        """Of a queued one; None for others."""
+        """The place of a queued sandbox in line; None for others."""
         if not sandbox.is_waiting:
             return None
         return place_in_line(await self.registry.find(occupied=True), sandbox.id, self.limits)

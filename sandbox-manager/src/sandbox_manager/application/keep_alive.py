@@ -1,4 +1,4 @@
-"""Tell a sandbox that somebody watches over it, and hear when it was last used."""
+"""Renew a sandbox's watchdog, and read when it was last used."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ KEEP = "keep"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeepAlive:
-    """Answer the record with its idle end by what the sandbox tells: commands, screens and calls are activity; and with
-    what its user is told of how much its files take up.
+    """Return the record with its idle end by the sandbox's report, in which commands, screens and calls are activity;
+    and with the notice to its user about the size of its files.
 
-    One that does not answer is believed to be as its record says. `wall` is this machine's clock, which tokens go by.
+    If it does not answer, its record counts. `wall` is this machine's clock, which tokens use.
     """
 
     registry: SandboxRecords
@@ -66,7 +66,7 @@ class KeepAlive:
         return await change_sandbox(self.registry, sandbox.id, filled) or sandbox
 
     async def ask(self, sandbox: Sandbox) -> Report | None:
-        """What it tells; None when it does not answer."""
+        """The sandbox's report; None if it does not answer."""
         if sandbox.endpoint is None:
             return None
         now = self.wall.now()

@@ -21,7 +21,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class _Start:
-    """`settled` is set once how it ended is stored; what is left to do then need not be waited for."""
+    """One start. `settled` is set once its outcome is stored; callers need not wait for the rest."""
 
     settled: asyncio.Event = field(default_factory=asyncio.Event)
     ready: Sandbox | None = None
@@ -29,11 +29,11 @@ class _Start:
 
 
 class Launcher:
-    """Owner of the start of every sandbox this manager was asked for.
+    """Owner of the start of every sandbox that was requested from this manager.
 
-    A start ends as ready, or as failed with all its remains removed; while it goes on its lease is kept, so that
-    another manager knows a start nobody works on. One that was given up meanwhile, by any manager, is ended; whoever
-    gave it up or cancels it takes over its clean-up.
+    A start ends as ready, or as failed with all its remains removed; its lease is renewed meanwhile, so that other
+    managers recognise an abandoned start. A start that any manager gave up is ended; the one that gave it up or cancels
+    it takes over its clean-up.
     """
 
     def __init__(
@@ -60,11 +60,11 @@ class Launcher:
 
     @property
     def owner(self) -> str:
-        """Whose starts these are."""
+        """The manager that owns these starts."""
         return self._work.owner
 
     def launch(self, leased: LeasedSandbox) -> None:
-        """Start one that was let in, or claimed, with its lease."""
+        """Start a sandbox that was admitted or claimed, with its lease."""
         sandbox_id, start = leased.sandbox.id, _Start()
         start.task = asyncio.create_task(self._bring_up(leased, start), name=f"launch-{sandbox_id}")
         self._starts[sandbox_id] = start
@@ -85,7 +85,7 @@ class Launcher:
         return True
 
     async def ready(self, sandbox_id: str, timeout_s: float) -> Sandbox | None:
-        """The record of one that gets ready within the time; None when it does not, or not here."""
+        """The record once the sandbox is ready; None if it is not ready within the time, or not here."""
         start = self._starts.get(sandbox_id)
         if start is None:
             return None

@@ -1,4 +1,4 @@
-"""Look at the sandboxes of a user or session."""
+"""List the sandboxes of a user or session."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from sandbox_manager.domain.sandbox import Sandbox
 
 @dataclass(frozen=True, slots=True)
 class ListSandboxes:
-    """Answer the newest generation of each session that matches, newest first; what is in the pool is nobody's.
+    """Return the newest generation of each session that matches, newest first; sandboxes of the pool belong to nobody.
 
-    One that was given up before it was ready counts only where there is no other: what was there before it is still
-    the last there was."""
+    A sandbox that was given up before it was ready counts only if there is no other: the one before it is still the
+    last real one."""
 
     registry: SandboxRecords
 

@@ -31,11 +31,11 @@ _DID_NOT_WAKE = "The computer did not wake up."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PauseSandbox:
-    """Hold a ready sandbox still until it is used; `keep` is how long it may wait for that.
+    """Freeze a ready sandbox until it is used; `keep` is the longest time it may wait for that.
 
-    Idempotent. Whoever pauses or resumes holds the lease, and the record is changed first: a token asked for in the
-    middle waits and then wakes it. Raises `SandboxNotFoundError`, `SandboxNotReadyError`, `SandboxOverError`,
-    `SandboxBusyError`, `ElsewhereError`, `EngineUnavailableError`; it then runs on.
+    Idempotent. Pausing and resuming hold the lease, and change the record first: a token requested meanwhile waits and
+    then wakes it. Raises `SandboxNotFoundError`, `SandboxNotReadyError`, `SandboxOverError`, `SandboxBusyError`,
+    `ElsewhereError`, `EngineUnavailableError`; it then runs on.
     """
 
     registry: SandboxRecords
@@ -48,11 +48,11 @@ class PauseSandbox:
         return await self._pause(await known(self.registry, sandbox_id), lambda _: True, _WAIT_S)
 
     async def when_idle(self, sandbox: Sandbox) -> Sandbox:
-        """The same unless it was used meanwhile."""
+        """Pause it unless it was used meanwhile."""
         return await self._pause(sandbox, lambda now: now.idle_expires_at <= self.clock.now(), 0)
 
     async def unless_used(self, sandbox: Sandbox) -> Sandbox:
-        """The same for one another of its user's is to run instead of."""
+        """Pause it for another sandbox of the same user, unless it was used meanwhile."""
         return await self._pause(sandbox, lambda now: now.idle_expires_at <= sandbox.idle_expires_at, _WAIT_S)
 
     async def _pause(self, sandbox: Sandbox, still: Callable[[Sandbox], bool], wait_s: float) -> Sandbox:
@@ -78,11 +78,11 @@ class PauseSandbox:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResumeSandbox:
-    """Let a paused sandbox go on, or stand in line for that where there is no room. One that does not wake up is given
-    up, its workspace kept.
+    """Let a paused sandbox go on, or put it in line if there is no room. One that does not wake up is given up, its
+    workspace kept.
 
-    Idempotent. A user at the limit of running ones has the one paused that nobody used for the longest time, and waits
-    while all are used. Raises as `PauseSandbox` does.
+    Idempotent. For a user at the limit of running ones, the one unused for the longest time is paused; the request
+    waits while all are used. Raises as `PauseSandbox` does.
     """
 
     registry: SandboxRecords
@@ -101,7 +101,7 @@ class ResumeSandbox:
         return await self._wake(sandbox, _WAIT_S)
 
     async def in_line(self) -> None:
-        """Wake those whose turn has come."""
+        """Wake the paused sandboxes whose turn has come."""
         await self.each(self._piece(one) for one in await self.admission.pump())
 
     def _piece(self, sandbox: Sandbox) -> Piece:
@@ -146,7 +146,7 @@ class ResumeSandbox:
             await self.clean.settle(over)
 
     async def mend(self, sandbox: Sandbox, found: Found) -> None:
-        """Make true what a record says of one found to be as it does not say: whoever saw to it was cut off."""
+        """Bring a sandbox into the state of its record, which differs because work on it was cut off."""
         async with self.clean.work.on(sandbox.id, wait_s=0) as newest:
             if newest.status is Status.PAUSED and not found.paused:
                 await self.runtime.pause(newest.identity)
@@ -155,7 +155,7 @@ class ResumeSandbox:
 
 
 async def known(registry: SandboxRecords, sandbox_id: str) -> Sandbox:
-    """Raises `SandboxNotFoundError`; what nobody claimed is nobody's to find."""
+    """The sandbox's record. Raises `SandboxNotFoundError`, also for an unclaimed one of the pool."""
     sandbox = await registry.get(sandbox_id)
     if sandbox is None or sandbox.is_pooled:
         raise SandboxNotFoundError
@@ -163,7 +163,7 @@ async def known(registry: SandboxRecords, sandbox_id: str) -> Sandbox:
 
 
 async def not_changed(registry: SandboxRecords, sandbox_id: str) -> Sandbox:
-    """The sandbox as it is where there was nothing to do, or why it could not be done."""
+    """The sandbox as it is if there was nothing to do; else an error with the reason."""
     sandbox = await known(registry, sandbox_id)
     if sandbox.status in (Status.READY, Status.PAUSED):
         return sandbox

@@ -1,4 +1,4 @@
-"""Sandboxes booted before anybody asks for one."""
+"""Sandboxes booted in advance."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _RESTLESS = "Its desktop does not suspend; its image may be older than the manag
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolParts:
-    """What the pool works with. `room` tells what memory the machine has now."""
+    """Dependencies of the pool. `room` returns the machine's free memory."""
 
     registry: SandboxRecords
     host: RuntimeHost
@@ -51,8 +51,8 @@ class PoolParts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolIntervals:
-    """Seconds: left to who has just got a member, between two tries (doubled each time), and for which a
-    fingerprint is cached."""
+    """Intervals in seconds: the quiet time after a member was claimed, the pause between two tries (doubled each time),
+    and the time for which a fingerprint is cached."""
 
     quiet: float = 2.0
     first_pause: float = 5.0
@@ -61,7 +61,7 @@ class PoolIntervals:
 
 
 class Pool:
-    """Keeps `size` sandboxes of this place booted to readiness and at rest, for sessions that begin with no files.
+    """Keeps `size` sandboxes of this place booted and at rest, for sessions that begin with no files.
 
     One manager of a place tends at a time, and boots one sandbox at a time, while nobody else starts or waits and there
     is memory; after a failure it waits twice as long each time. Members with an old fingerprint are retired. A member
@@ -82,7 +82,7 @@ class Pool:
         self._fingerprint_until = 0.0
 
     async def fingerprint(self) -> str:
-        """What a member must be made of now; looked up every few seconds. Raises `EngineUnavailableError`."""
+        """The fingerprint that members must have now; looked up every few seconds. Raises `EngineUnavailableError`."""
         loop = asyncio.get_running_loop()
         if loop.time() >= self._fingerprint_until:
             self._fingerprint = await self._parts.host.fingerprint()
@@ -124,7 +124,7 @@ class Pool:
             return False
         if sum(one.places for one in occupied if one.holds_memory) >= self._parts.limits.max_total:
             return False
-        return (await self._parts.room()).fits(1)  # there must be memory left for one that somebody asks for
+        return (await self._parts.room()).fits(1)  # there must be memory left for a requested sandbox
 
     async def _boot(self, place: str, fingerprint: str) -> None:
         parts, now = self._parts, self._parts.clock.now()

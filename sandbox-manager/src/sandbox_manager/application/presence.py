@@ -1,4 +1,4 @@
-"""Which managers are there."""
+"""The managers that are present."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ class Presence:
     clock: Clock
     owner: str
     has_ended: Callable[[str], bool]
-    """Whether the manager that is this owner is known to have ended, without a word; False where nobody knows."""
+    """Whether the manager of this owner name is known to have ended without a word; False if that is unknown."""
 
     async def renew(self) -> None:
-        """I am here; say so more often than every `PRESENT`."""
+        """Announce this manager; call it more often than every `PRESENT`."""
         place = await self.runtime.place()
         await self.leases.acquire(f"{_owner_prefix(place)}{self.owner}", self.owner, PRESENT)
 
     async def leave(self) -> bool:
-        """I go; answers whether nobody else is at this place. The lease of one that was killed goes on for a while, and
-        keeps nothing."""
+        """Withdraw this manager; returns whether nobody else is at its place. The lease of a killed manager goes on for
+        a while, and does not count."""
         place = await self.runtime.place()
         await self.leases.release(f"{_owner_prefix(place)}{self.owner}", self.owner)
         now, others = self.clock.now(), await self.leases.known(_owner_prefix(place))

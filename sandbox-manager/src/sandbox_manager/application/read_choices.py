@@ -1,4 +1,4 @@
-"""What sandboxes may be made of here, and whether they can."""
+"""The images and sizes of sandboxes here, and whether they can be used."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImageChoice:
-    """An image by its name; `trouble` is why it can't be used now, and what to do."""
+    """An image by its name; `trouble` is why it can't be used now, and what to do about it."""
 
     name: str
     image: str
@@ -23,7 +23,7 @@ class ImageChoice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SizeChoice:
-    """A size by its name, and as how many sandboxes one of it counts."""
+    """A size by its name, and the number of sandboxes it counts as."""
 
     name: str
     size: Size
@@ -32,7 +32,7 @@ class SizeChoice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choices:
-    """All there are beside the default."""
+    """The choices beside the default."""
 
     standard: Size
     images: list[ImageChoice]
@@ -41,7 +41,7 @@ class Choices:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadChoices:
-    """What the deployment allows, with the images as the engine has them now."""
+    """Reads the choices that the deployment allows, with the images as the engine has them now."""
 
     configurations: Configurations
     runtime: RuntimeHost
@@ -58,7 +58,7 @@ class ReadChoices:
         return Choices(standard=self.configurations.standard, images=images, sizes=sizes)
 
     async def log_missing(self) -> None:
-        """Tell who runs the server of images that are set and can't be used."""
+        """Log the configured images that can't be used, for the operator."""
         for one in (await self()).images:
             if one.trouble is not None:
                 _log.warning(

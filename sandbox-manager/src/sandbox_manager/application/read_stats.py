@@ -1,4 +1,4 @@
-"""What sandboxes use."""
+"""The resource usage of sandboxes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sandbox_manager.domain.sandbox import Sandbox, Status
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxStats:
-    """One sandbox; `usage` is None when it does not run."""
+    """Usage of one sandbox; `usage` is None if it does not run."""
 
     sandbox: Sandbox
     usage: Usage | None
@@ -26,7 +26,7 @@ class SandboxStats:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Totals:
-    """All sandboxes of the deployment, and what memory its machine has left."""
+    """Totals of all sandboxes of the deployment, and the memory its machine has left."""
 
     by_status: dict[str, int]
     users: int
@@ -60,7 +60,7 @@ class ReadStats:
         )
 
     async def totals(self) -> Totals:
-        """Of the deployment."""
+        """The totals of the deployment."""
         occupied, room = await self.registry.find(occupied=True), await self.room()
         return Totals(
             by_status=dict(Counter(one.shown.value for one in occupied)),

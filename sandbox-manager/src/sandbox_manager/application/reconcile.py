@@ -1,4 +1,4 @@
-"""Bring what is wanted and what is found on the machine together."""
+"""Reconcile the wanted sandboxes with those found on the machine."""
 
 from __future__ import annotations
 
@@ -29,12 +29,13 @@ Mend = Callable[[Sandbox, Found], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reconcile:
-    """One sweep, both ways: what nobody owns is removed, what died or ran out is given up, its workspace kept.
+    """One sweep, both ways: remains without an owner are removed; sandboxes that died or whose time is over are given
+    up, their workspace kept.
 
-    Safe to run in several managers at once: whoever ends a sandbox holds its lease. What is at another place is left to
-    the managers there, and given up only when there are none. `pause` freezes what is idle; without it that ends.
-    `mend` makes one frozen or not as its record says. Each is tended apart from the others: none stops a sweep.
-    Raises `EngineUnavailableError`, `RegistryUnavailableError`.
+    Safe to run in several managers at once: ending a sandbox takes its lease. Sandboxes at another place are left to
+    the managers there, and given up only if there are none. `pause` freezes idle ones, which end without it. `mend`
+    freezes or wakes one to match its record. Each is handled apart from the others: none stops a sweep. Raises
+    `EngineUnavailableError`, `RegistryUnavailableError`.
     """
 
     registry: SandboxRecords
@@ -59,7 +60,7 @@ class Reconcile:
             measures.RECONCILE_SECONDS.observe(time.perf_counter() - began)
 
     async def _sweep(self) -> None:
-        # Found is read first: a record is written before anything is made, so what is found then has its record.
+        # Read what is found first: a record is written before anything is made, so all that is found has one.
         found = await self._find_all()
         wanted = {one.id: one for one in await self.registry.find(occupied=True)}
         strays = [one for one in found.values() if one.identity.sandbox_id not in wanted]
@@ -87,7 +88,7 @@ class Reconcile:
         return {one.identity.sandbox_id: one for one in await self.lifecycle.found()}
 
     async def _is_any_dead(self, wanted: Iterable[Sandbox], found: Mapping[str, Found]) -> bool:
-        """Whether one of this place that is to run does not, by what was found."""
+        """Whether a sandbox of this place that should run does not, by what was found."""
         place = await self.host.place()
         return any(
             one.place == place
@@ -97,7 +98,7 @@ class Reconcile:
         )
 
     async def _get_settled(self, sandbox_id: str) -> Sandbox | None:
-        """None for one that is not there, or only about to be, which whoever starts it sees to."""
+        """The record; None if there is none, or if it is only about to start, which its starter sees to."""
         sandbox = await self.registry.get(sandbox_id)
         if sandbox is None or not sandbox.occupied or sandbox.status in (Status.QUEUED, Status.STARTING):
             return None
@@ -179,7 +180,7 @@ class Reconcile:
         return None
 
     async def _end(self, sandbox: Sandbox, reason: str) -> None:
-        # One that moved on since we looked (renewed, resumed, deleted) is looked at by the next sweep.
+        # A sandbox that changed since (renewed, resumed, deleted) is left to the next sweep.
         over = await change_sandbox(
             self.registry,
             sandbox.id,

@@ -1,4 +1,4 @@
-"""The end of a session's files."""
+"""Removal of a session's files."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ class RemoveWorkspace:
             await self.finish(marked)
 
     async def finish(self, workspace: Workspace) -> None:
-        """The delay is over. Files at another engine are left to the managers there.
+        """Remove the files, as the delay is over. Files at another engine are left to the managers there.
 
-        What a manager that died began is not brought to its end first: it may never come to one, and all of it goes.
+        Unfinished work of a dead manager is not completed first: it may never be, and all of it goes.
         """
         session_id, user_id = workspace.session_id, workspace.user_id
         if await self.is_elsewhere(session_id):

@@ -22,7 +22,7 @@ async def _never_paused(_: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class RenewSandbox:
-    """Move the idle end of a living sandbox, resumed if it was paused; one that waits is still waited for.
+    """Move the idle end of a living sandbox, resumed if it was paused; a queued one stays in line.
 
     Raises `SandboxNotFoundError`, `SandboxOverError`.
     """
@@ -33,7 +33,7 @@ class RenewSandbox:
     resume: Resume = _never_paused
 
     async def __call__(self, sandbox_id: str, *, known: Sandbox | None = None) -> Sandbox:
-        """`known` is its record as just read: one that was renewed within the last second needs no more."""
+        """Renew it; `known` is its record as just read: one renewed within the last second needs no more."""
         if known is not None and self._is_fresh(known):
             return known
         for _ in range(_ATTEMPTS):

@@ -1,4 +1,4 @@
-"""Bring a session's files back to how they were."""
+"""Restore a session's files from a snapshot."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _REASON = "Its files were restored from a snapshot. It starts again when it is u
 
 @dataclass(frozen=True, slots=True)
 class RestoreSnapshot:
-    """End the session's sandbox, exchange its files for the snapshot's, all or none; the next use starts it anew, one
-    generation up.
+    """End the session's sandbox, and replace its files by the snapshot's, all or none; the next use starts a new
+    sandbox, one generation up.
 
     Raises `SnapshotNotFoundError`, `SnapshotRefusedError`, `WorkspaceBusyError`, `EngineUnavailableError`.
     """

@@ -1,4 +1,4 @@
-"""Work on one sandbox by one at a time, over all managers."""
+"""Exclusive work on one sandbox, over all managers."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class LeasedSandbox:
 class SandboxWork:
     """Hands out the right to start, pause, resume or remove a sandbox.
 
-    It is a lease on the record, kept up while the work goes on and taken over when its owner is dead: by the database's
-    clock, so that no manager's own matters.
+    It is a lease on the record, renewed during the work and taken over when its owner is dead: by the database's clock,
+    so that no manager's own matters.
     """
 
     def __init__(self, registry: SandboxLeases, owner: str) -> None:
@@ -48,7 +48,7 @@ class SandboxWork:
         goes_on: Callable[[Sandbox], bool] = lambda _: True,
         leased: LeasedSandbox | None = None,
     ) -> AsyncGenerator[Sandbox]:
-        """The block has the sandbox for itself; it is cancelled when the lease is lost or `goes_on` says no.
+        """The block has the sandbox for itself; it is cancelled when the lease is lost or `goes_on` returns False.
 
         `leased` is a lease acquired a moment ago, which need not be acquired again.
 

@@ -1,4 +1,4 @@
-"""Keep a session's files as they are now."""
+"""Take a snapshot of a session's files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sandbox_manager.domain.workspace import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotLimits:
-    """Of one session: how many, and how many bytes all archives together; `bounds` hold for one."""
+    """Limits of one session: the number of snapshots, and the bytes of all archives together; `bounds` hold for one."""
 
     max_count: int
     max_bytes: int
@@ -27,7 +27,7 @@ class SnapshotLimits:
 
 @dataclass(frozen=True, slots=True)
 class TakeSnapshot:
-    """Pack the files under a name while whatever runs goes on running.
+    """Pack the files under a name while programs go on running.
 
     Raises `SnapshotLimitError`, `SnapshotRefusedError`, `WorkspaceBusyError`, `EngineUnavailableError`.
     """

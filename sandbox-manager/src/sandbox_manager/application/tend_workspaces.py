@@ -10,12 +10,12 @@ from sandbox_manager.application.workspace_work import WorkspaceWork
 from sandbox_manager.domain.workspace import Workspace
 
 _LONGEST_S = 400.0
-"""Longer than archives are packed or mended for."""
+"""Longer than packing or mending an archive may take."""
 
 
 @dataclass(frozen=True, slots=True)
 class TendWorkspaces:
-    """One sweep: work whose manager died is mended, workspaces whose time has come are removed."""
+    """One sweep: repairs the work of managers that died, and removes workspaces whose time has come."""
 
     work: WorkspaceWork
     remove: RemoveWorkspace

@@ -18,7 +18,7 @@ from service_kit.observation.spans import span
 
 
 class StartWatch:
-    """Tells what a start has reached."""
+    """Records what a start has reached."""
 
     def __init__(self, runtime: str, span: Span) -> None:
         self._runtime = runtime
@@ -32,7 +32,7 @@ class StartWatch:
         self._last = now
 
     def ended(self, error: DomainError | None) -> None:
-        """`error` is why it did not get ready."""
+        """Record the end; `error` is why it did not get ready."""
         outcome = "ready" if error is None else error.code
         measures.STARTS.labels(self._runtime, outcome).inc()
         self._span.set_attribute("outcome", outcome)
@@ -44,7 +44,7 @@ _current: ContextVar[StartWatch | None] = ContextVar("start", default=None)
 
 
 def phase_reached(phase: str) -> None:
-    """For whoever works on a start; nothing where nobody watches."""
+    """Report a phase from within a start; does nothing if no start is watched."""
     watch = _current.get()
     if watch is not None:
         watch.reached(phase)
@@ -52,7 +52,7 @@ def phase_reached(phase: str) -> None:
 
 @contextmanager
 def watched_start(sandbox: Sandbox) -> Generator[StartWatch]:
-    """Around the work of a start."""
+    """Watch the start that the block works on."""
     work, identity = current_work(), sandbox.identity
     attributes = {"sandbox.id": identity.sandbox_id, "session.id": identity.session_id, "runtime": sandbox.runtime}
     with (
@@ -68,7 +68,7 @@ def watched_start(sandbox: Sandbox) -> Generator[StartWatch]:
 
 
 def admitted(sandbox: Sandbox, lease: timedelta) -> None:
-    """One was let in: its lease begins then."""
+    """Record the admission of a sandbox: its lease begins then."""
     if sandbox.asked_at is not None:
         waited = (sandbox.lease_until - lease - sandbox.asked_at).total_seconds()
         measures.PHASE_SECONDS.labels(sandbox.runtime, "admitted").observe(max(waited, 0.0))

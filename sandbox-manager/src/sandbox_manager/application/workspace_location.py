@@ -1,4 +1,4 @@
-"""Where a session's files are."""
+"""The place of a session's files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One piece of work at a workspace's files at a time, over all managers."""
+"""Exclusive work on a workspace's files, over all managers."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ async def _never_elsewhere(_: str) -> bool:
 class WorkspaceWork:
     """Hold a workspace while its files are packed, exchanged or removed as a whole.
 
-    The record is written first. Work of a manager that died is found by its lease; what it left is mended before
-    anything else is done. A sandbox starts only when no restore goes on.
+    The record is written first. Work of a dead manager is found by its lease, and repaired before anything else is
+    done. A sandbox starts only while there is no restore.
     """
 
     records: WorkspaceRecords
@@ -58,7 +58,7 @@ class WorkspaceWork:
     heartbeat_s: float = _HEARTBEAT_S
 
     async def get(self, session_id: str, user_id: str) -> Workspace:
-        """The record, also of a workspace nobody did anything to. Raises `NotFoundError` for another user's."""
+        """The record, also of an untouched workspace. Raises `NotFoundError` for another user's."""
         known = await self.records.get(session_id)
         if known is not None and known.user_id != user_id:
             raise NotFoundError("There is no such workspace.")
@@ -78,9 +78,9 @@ class WorkspaceWork:
     async def hold(self, session_id: str, user_id: str, kind: WorkKind, snapshot_id: str) -> AsyncGenerator[Workspace]:
         """The workspace, held until the block ends. Raises `WorkspaceBusyError`, `ElsewhereError`.
 
-        After a restore that failed the files are mended; when that fails too the hold lapses and the next sweep tries.
-        A block whose hold lapsed, or may have, is cut and raises `EngineUnavailableError`: whoever has the workspace
-        next mends what it left.
+        After a failed restore the files are repaired; if that fails too the hold lapses and the next sweep tries. A
+        block whose hold lapsed, or may have, is cancelled and raises `EngineUnavailableError`: the next holder repairs
+        the workspace.
         """
         owner = self._new_owner(f"{snapshot_id}/{kind}")
 
@@ -113,9 +113,9 @@ class WorkspaceWork:
                 await keeping.end()
 
     async def settle(self, session_id: str, user_id: str) -> None:
-        """Finish what a manager that died began; what goes on is left alone.
+        """Finish the work of a dead manager; work in progress is left alone.
 
-        Where that fails the work stays on the record, so that no sandbox starts on files that are half exchanged.
+        If that fails the work stays on the record, so that no sandbox starts on half-replaced files.
         """
         known = await self.get(session_id, user_id)
         work, now = known.work, self.clock.now()
@@ -134,7 +134,7 @@ class WorkspaceWork:
             await keeping.end()
 
     async def ready_to_start(self, identity: Identity) -> None:
-        """Return once no restore goes on; the caller sets the deadline."""
+        """Return once there is no restore in progress; the caller sets the deadline."""
         while True:
             known = await self.records.get(identity.session_id)
             if known is None or known.work is None or known.work.kind is not WorkKind.RESTORE:
@@ -145,12 +145,12 @@ class WorkspaceWork:
                 await asyncio.sleep(_LOOK_S)
 
     def _new_owner(self, what: str) -> str:
-        """Of one call: what an earlier one still does neither renews nor ends the hold of the next."""
+        """An owner name for one call, so that a leftover of an earlier call neither renews nor ends the next hold."""
         return f"{self.owner}/{what}/{secrets.token_hex(8)}"
 
     @contextlib.asynccontextmanager
     async def _renewing(self, session_id: str, user_id: str, owner: str, began: float) -> AsyncGenerator[_Hold]:
-        """Renew the hold, asked for at `began` of the loop's time, until the block has returned.
+        """Renew the hold, requested at `began` of the loop's time, until the block has returned.
 
         Once it lapsed, or may have, the block is cancelled, and raises `EngineUnavailableError`.
         """

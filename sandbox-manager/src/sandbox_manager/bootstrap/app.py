@@ -19,7 +19,7 @@ MAX_BODY_BYTES = 64 * 1024
 
 
 def create_app(wiring: Wiring) -> FastAPI:
-    """An app over what `wiring` yields while it runs."""
+    """An app over the use cases that `wiring` yields while it runs."""
 
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
@@ -57,5 +57,5 @@ REQUESTS = RequestRules(
 
 
 def own_headers(error: DomainError) -> dict[str, str]:
-    """Who asked a manager of another engine is to come out at another one the next time."""
+    """Headers of an error: a client that reached a manager of another engine should reach a different one next time."""
     return {"Connection": "close"} if isinstance(error, ElsewhereError) else {}

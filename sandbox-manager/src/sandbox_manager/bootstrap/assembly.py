@@ -67,7 +67,7 @@ class Runtime(RuntimeHost, SandboxLifecycle, SandboxMonitor, Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Adapters:
-    """What the use cases stand on. `clock` is the database's; tokens use `wall`, this machine's, as endpoints do.
+    """Adapters under the use cases. `clock` is the database's; tokens use `wall`, this machine's, as endpoints do.
     `has_ended` is that of `Presence`."""
 
     registry: SandboxRegistry
@@ -85,7 +85,7 @@ DEFAULT_ONLY = Configurations(standard=Size(cpus=2, memory_mb=2048, disk_mb=10_2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """How many sandboxes, for how long, and how long this manager waits; seconds where a name ends so."""
+    """Limits on the number and life of sandboxes, and this manager's deadlines; seconds where a name ends so."""
 
     limits: Limits
     clocks: Clocks
@@ -101,7 +101,7 @@ class Rules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assembly:
-    """Every use case of one manager, and what runs beside them."""
+    """Every use case of one manager, and its background work."""
 
     adapters: Adapters
     owner: str

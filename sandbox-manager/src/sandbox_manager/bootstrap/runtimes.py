@@ -1,4 +1,4 @@
-"""Which runtime: a literal table of them."""
+"""The table of runtimes."""
 
 from __future__ import annotations
 

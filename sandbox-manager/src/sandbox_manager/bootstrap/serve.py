@@ -55,7 +55,7 @@ def _bind(family: int, address: str, port: int) -> socket.socket:
 
 
 def serve(settings: Settings, wiring: Callable[[Settings], AbstractAsyncContextManager[UseCases]] = wire) -> int:
-    """Serve what `wiring` yields until SIGTERM or SIGINT; answers the exit status."""
+    """Serve what `wiring` yields until SIGTERM or SIGINT; returns the exit status."""
     log_json_lines(settings.server.log_level)
     sockets = listen(settings.server.host, settings.server.port)
     app = ClearStartup(create_app(lambda: wiring(settings)))

@@ -20,7 +20,7 @@ class SettingsError(Exception):
 
 
 class ServerSettings(BaseSettings):
-    """Where to listen and whom to answer."""
+    """Address of the server, and the tokens of its callers."""
 
     model_config = _CONFIG
 
@@ -48,7 +48,7 @@ class RegistrySettings(BaseSettings):
 
 
 class LifecycleSettings(BaseSettings):
-    """How many sandboxes, how long, how often looked after."""
+    """Limits on the number and life of sandboxes, and the intervals of upkeep."""
 
     model_config = _CONFIG
 
@@ -70,7 +70,7 @@ class LifecycleSettings(BaseSettings):
 
 
 class WorkspaceSettings(BaseSettings):
-    """What is kept of a session's files, and how long after its end."""
+    """Limits of snapshots, and how long a session's files stay after its end."""
 
     model_config = _CONFIG
 
@@ -81,7 +81,7 @@ class WorkspaceSettings(BaseSettings):
 
 
 class InsideSettings(BaseSettings):
-    """What every sandbox is given, in either runtime."""
+    """Settings of every sandbox, in either runtime."""
 
     model_config = _CONFIG
 
@@ -146,7 +146,7 @@ class ProcessSettings(BaseSettings):
 
 
 class Settings:
-    """All of them, read once. Raises `SettingsError` naming the setting that is wrong or missing."""
+    """The settings, read once. Raises `SettingsError` naming the setting that is wrong or missing."""
 
     def __init__(self) -> None:
         try:

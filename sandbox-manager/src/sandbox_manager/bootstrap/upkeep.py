@@ -1,4 +1,4 @@
-"""What a manager does all the time, each in a task of its own."""
+"""Background work of a manager, each in a task of its own."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ _SPARE = timedelta(seconds=2)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Upkeep:
-    """Sweeps and the pool, one manager of a place at a time; admission; its own presence; what ends on the machine."""
+    """Sweeps and the pool, by one manager of a place at a time; admission; its own presence; sandboxes that end on the
+    machine."""
 
     reconcile: Reconcile
     tend: TendWorkspaces
@@ -50,7 +51,7 @@ class Upkeep:
             asyncio.create_task(_repeat(self.resume.in_line, _PUMP_S, stopping), name="admission"),
             asyncio.create_task(_repeat(self.presence.renew, _RENEW_S, stopping), name="presence"),
         ]
-        # What these wait for may come late or never; the others are soon through what they are in the middle of.
+        # These may wait long, and are cancelled; the others soon finish their present step.
         waiting = [
             asyncio.create_task(_repeat(self._watch, _AGAIN_S, stopping), name="endings"),
             asyncio.create_task(_repeat(self.pool.tend, _POOL_S, stopping), name="pool"),
@@ -65,20 +66,21 @@ class Upkeep:
             for task in late:
                 task.cancel()
             await asyncio.wait([*tasks, *waiting])
-            # What a sweep no longer waited for goes on; not beyond this.
+            # Pieces that a sweep no longer waits for still run; they end here.
             await asyncio.gather(*(each.aclose() for each in (self.reconcile.each, self.tend.each, self.resume.each)))
             with contextlib.suppress(DomainError):
                 await self.leases.release(await self._sweep_lease(), self.owner)
                 await self.pool.leave()
 
     async def _sweep_always(self, stopping: asyncio.Event) -> None:
-        """The first time without the lease, which a manager that was killed may hold: all that ran here may have ended
-        with it, and nobody was told."""
+        """Sweep for ever. The first sweep goes without the lease, which a killed manager may hold: all that ran here
+        may have ended with it, unreported."""
         await _attempt(self.reconcile)
         await _repeat(self._sweep, self.interval_s, stopping)
 
     async def _sweep(self) -> None:
-        """The lease outlasts the pause between two sweeps, so that it stays with one manager until that is gone."""
+        """Sweep under a lease that outlasts the pause between two sweeps, so that it stays with one manager until that
+        is gone."""
         ttl = timedelta(seconds=self.interval_s * 1.5) + _SPARE
         if await self.leases.acquire(await self._sweep_lease(), self.owner, ttl):
             await self.reconcile()

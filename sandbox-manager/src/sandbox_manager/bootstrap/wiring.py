@@ -37,11 +37,11 @@ _SHUTDOWN_S = 30.0
 _MIB = 1024 * 1024
 _ROOMY, _LARGE = 4096 * _MIB, 32_768 * _MIB
 _RESERVE = 256 * _MIB
-"""What stays free for all else when one more sandbox is started."""
+"""Memory that stays free for everything else when one more sandbox is started."""
 
 
 def wire(settings: Settings) -> AbstractAsyncContextManager[UseCases]:
-    """Everything real, by the settings."""
+    """The use cases over real adapters, by the settings."""
     return wire_over(settings, RUNTIMES[settings.lifecycle.runtime](settings))
 
 
@@ -113,7 +113,7 @@ async def at_work(settings: Settings, made: Assembly) -> AsyncGenerator[UseCases
 
 
 def rules_of(settings: Settings) -> Rules:
-    """As they are set."""
+    """The rules that the settings give."""
     keeping = settings.lifecycle
     return Rules(
         limits=_limits(keeping),
@@ -139,7 +139,7 @@ def _limits(lifecycle: LifecycleSettings) -> Limits:
 
 
 def pool_size(settings: Settings) -> int:
-    """As it is set; else one where nobody would miss the memory, and two on a large machine."""
+    """The pool size that is set; by default one if the memory can be spared, and two on a large machine."""
     given, free = settings.lifecycle.pool_size, free_memory()
     if given is not None:
         return given
@@ -165,7 +165,7 @@ async def _room(lifecycle: LifecycleSettings) -> Room:
 
 
 async def _shut_down(presence: Presence, remove_all: RemoveAll | None) -> None:
-    """Only the last manager of a place takes its sandboxes along."""
+    """Withdraw this manager; the last one of a place removes its sandboxes."""
     try:
         async with asyncio.timeout(_SHUTDOWN_S):
             if await presence.leave() and remove_all is not None:

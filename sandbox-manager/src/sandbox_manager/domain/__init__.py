@@ -1,1 +1,1 @@
-"""What a sandbox is and what its keeping needs; standard library only."""
+"""The domain of sandboxes; standard library only."""

@@ -1,4 +1,4 @@
-"""Who may have a sandbox, and who goes first when there is not room for all."""
+"""Admission of sandboxes, and the order of those that wait for room."""
 
 from __future__ import annotations
 
@@ -19,12 +19,11 @@ _ABANDONED = "Nobody waits for it any more."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How many sandboxes may live, and for how long.
+    """Limits on the number and life of sandboxes.
 
-    Of a user's, `max_per_user` counts what runs, `max_per_user_total` what is paused too, `max_queued_per_user` what
-    waits to start; of all, `max_total` counts what takes up memory, `max_queued` what waits for that. Where that is
-    limited, one of a larger size counts as several, as its memory is. One that nobody
-    used for `spare` gives its place to another session of the same user.
+    Per user, `max_per_user` counts what runs, `max_per_user_total` what is paused too, `max_queued_per_user` what waits
+    to start; overall, `max_total` counts what takes up memory, `max_queued` what waits for it. Under a limit on memory
+    a larger size counts as several. A sandbox unused for `spare` gives its place to another session of the same user.
     """
 
     max_per_user: int
@@ -40,15 +39,15 @@ class Limits:
 
     @property
     def running(self) -> int:
-        """How many of a user's may run at once, all of them counted."""
+        """The number of a user's sandboxes that may run at once, under both limits."""
         return min(self.max_per_user, self.max_per_user_total)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Room:
-    """For how many sandboxes more the machine has memory, what starts right now counted as if it had taken its share.
+    """Memory of the machine for further sandboxes; those that start now count as if they had taken their share.
 
-    `free` is None where nobody can tell.
+    `free` is None if it is unknown.
     """
 
     free: int | None = None
@@ -56,16 +55,16 @@ class Room:
     reserve: int = 0
 
     def fits(self, starting: int, places: int = 1) -> bool:
-        """For one that counts as so many, beside those that start."""
+        """Whether there is room for one that counts as `places`, beside those that start."""
         return self.free is None or self.free - self.reserve - starting * self.need >= places * self.need
 
     def wakes(self, starting: int) -> bool:
-        """Whether a paused one may go on: it holds its memory already, and will want more."""
+        """Whether a paused sandbox may go on: it holds its memory already, and will want more."""
         return self.free is None or self.free - self.reserve - starting * self.need >= 0
 
 
 def line(occupied: Sequence[Sandbox]) -> list[Sandbox]:
-    """Those who wait, in order: all users' first ones by their arrival, then all second ones, and so on."""
+    """The waiting sandboxes in order: each user's first by their arrival, then each user's second, and so on."""
     waiting = sorted((one for one in occupied if one.is_waiting), key=lambda one: (_waiting_since(one), one.id))
     seen: Counter[str] = Counter()
     ranked: list[tuple[int, Sandbox]] = []
@@ -76,10 +75,10 @@ def line(occupied: Sequence[Sandbox]) -> list[Sandbox]:
 
 
 def within_user_limits(occupied: Sequence[Sandbox], limits: Limits) -> list[Sandbox]:
-    """Those of the line whose users may have one more running, so that they wait for room alone.
+    """The waiting sandboxes whose users may have one more running, so that they wait for room alone.
 
-    One that is paused goes before its user's new ones: it may be in the middle of being woken, which its record shows
-    only once it runs. It is among all that its user has already."""
+    A paused one goes before its user's new ones: it may be waking up, which its record shows only once it runs. It
+    counts towards its user's total already."""
     running, held = Counter[str](), Counter[str]()
     for one in occupied:
         running[one.identity.user_id] += one.places if one.is_running or not one.is_alive else 0
@@ -100,14 +99,15 @@ QueueReason = Literal["capacity", "user_limit"]
 
 
 class QueuePlace(NamedTuple):
-    """Where one stands in line, 1 is next, and whether for room or for its user to have fewer running."""
+    """A position in line, 1 is next, and the reason for waiting: room, or the user's own limit."""
 
     position: int
     reason: QueueReason
 
 
 def place_in_line(occupied: Sequence[Sandbox], sandbox_id: str, limits: Limits) -> QueuePlace | None:
-    """None for one that does not wait. Who waits for others of the same user to end stands behind all who do not."""
+    """The place in line, None if the sandbox does not wait. Those that wait for others of the same user to end stand
+    behind all who do not."""
     ahead = {one.id: None for one in within_user_limits(occupied, limits)}
     for place, one in enumerate([*ahead, *(one.id for one in line(occupied) if one.id not in ahead)], 1):
         if one == sandbox_id:
@@ -116,8 +116,8 @@ def place_in_line(occupied: Sequence[Sandbox], sandbox_id: str, limits: Limits) 
 
 
 def check_line(occupied: Sequence[Sandbox], user_id: str, limits: Limits) -> None:
-    """Whether one more of a user's may wait. Who waits for another of the same user keeps nobody else from the line.
-    Raises `UserQueueLimitError`, `TotalLimitError`."""
+    """Check whether one more of a user's sandboxes may wait. Those that wait for another of the same user do not fill
+    the line. Raises `UserQueueLimitError`, `TotalLimitError`."""
     waiting = sum(1 for one in occupied if one.identity.user_id == user_id and one.status is Status.QUEUED)
     if waiting >= limits.max_queued_per_user:
         raise UserQueueLimitError(
@@ -133,14 +133,15 @@ def check_line(occupied: Sequence[Sandbox], user_id: str, limits: Limits) -> Non
 
 
 def waking_after(occupied: Sequence[Sandbox], sandbox: Sandbox, now: datetime) -> datetime:
-    """Since when a paused one stands in line: behind all of its user's who do, so that no two have the last place."""
+    """The time since which a paused sandbox stands in line: behind all of its user's waiting ones, so that no two share
+    the last place."""
     same = (one for one in occupied if one.identity.user_id == sandbox.identity.user_id and one.id != sandbox.id)
     return max([now, *(_waiting_since(one) + _TICK for one in same if one.is_waiting)])
 
 
 def spare(own: Sequence[Sandbox], limits: Limits, now: datetime, *, coming: int = 0) -> Sandbox | None:
-    """The running one whose place another of a user's may have, as more run and wait than may run; None where all were
-    used of late. `coming` is as how many the one counts that is about to wait. What ends already makes room by
+    """The running sandbox to give up for another of the same user, if more run and wait than may run; None if all were
+    used of late. `coming` is the number of places of the one that is about to wait. What ends already makes room by
     itself."""
     if sum(one.places for one in own if one.is_running or one.is_waiting) + coming <= limits.running:
         return None
@@ -150,9 +151,8 @@ def spare(own: Sequence[Sandbox], limits: Limits, now: datetime, *, coming: int 
 
 
 def sleeper(own: Sequence[Sandbox], limits: Limits, *, coming: int = 0) -> Sandbox | None:
-    """The paused one whose place a new one of the same user may have, as only how many they have in all is in its
-    way. What ends already makes room by itself. `coming` is as how many the new one counts, where it is not among
-    those that wait."""
+    """The paused sandbox to give up for a new one of the same user, if only the user's total is in its way. What ends
+    already makes room by itself. `coming` is the number of places of the new one, unless it waits already."""
     wanted = coming or min((one.places for one in own if one.status is Status.QUEUED), default=1)
     running = sum(one.places for one in own if one.is_running or (one.holds_memory and one.is_waiting))
     is_full = sum(one.places for one in own if one.holds_memory) + wanted > limits.max_per_user_total
@@ -163,8 +163,8 @@ def sleeper(own: Sequence[Sandbox], limits: Limits, *, coming: int = 0) -> Sandb
 
 
 def admissible(occupied: Sequence[Sandbox], limits: Limits, room: Room, here: str) -> list[Sandbox]:
-    """Those of the line for whom there is room now, at this place; a paused one takes up no new place, so it need not
-    wait for those who do."""
+    """The waiting sandboxes that there is room for now, at this place; a paused one takes up no new place, so it need
+    not wait for those who do."""
     taken = sum(one.places for one in occupied if one.holds_memory)
     starting = sum(one.places for one in occupied if one.status is Status.STARTING)
     admitted: list[Sandbox] = []
@@ -188,8 +188,8 @@ def admissible(occupied: Sequence[Sandbox], limits: Limits, room: Room, here: st
 def given_up(
     sandbox: Sandbox, occupied: Sequence[Sandbox], now: datetime, limits: Limits, room: Room, here: str
 ) -> Sandbox | None:
-    """One that waited in vain, or that nobody waits for any more; None while it may go on waiting. The room is that of
-    this place."""
+    """The sandbox given up, if it waited in vain or nobody waits for it any more; None while it may go on waiting. The
+    room is that of this place."""
     if not sandbox.is_waiting:
         return None
     is_paused = sandbox.status is Status.PAUSED

@@ -1,4 +1,4 @@
-"""When a sandbox ends, and what is said before it does."""
+"""The end of a sandbox, and the notices before it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ _KEPT = "Its files are kept; programs that run in it end."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clocks:
-    """`idle` unused: paused for at most `pause`, then removed; with `pause` zero removed at once. `orphan` without any
-    manager: it ends itself. `warning` before a removal its user is told."""
+    """Times until a sandbox ends. `idle` unused: paused for at most `pause`, then removed; with `pause` zero removed at
+    once. `orphan` without any manager: it ends itself. `warning`: notice to its user before a removal."""
 
     idle: timedelta
     pause: timedelta = timedelta()
@@ -21,7 +21,7 @@ class Clocks:
     orphan: timedelta = timedelta(minutes=10)
 
     def over(self, sandbox: Sandbox, now: datetime) -> str | None:
-        """Why its time is over, other than for being idle while it runs."""
+        """The reason why its time is over, other than idleness while it runs."""
         if sandbox.expires_at <= now:
             return "The computer reached its maximum lifetime."
         if sandbox.status is Status.PAUSED and sandbox.idle_expires_at <= now:
@@ -29,7 +29,7 @@ class Clocks:
         return None
 
     def notice(self, sandbox: Sandbox, now: datetime) -> str | None:
-        """What is to be said now about its end."""
+        """The notice of its end that is due now."""
         if sandbox.expires_at - self.warning <= now:
             return f"This computer reaches its maximum lifetime in {_minutes(sandbox.expires_at - now)}. {_KEPT}"
         is_paused = sandbox.status is Status.PAUSED

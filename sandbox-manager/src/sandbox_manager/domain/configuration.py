@@ -1,4 +1,4 @@
-"""What sandboxes are made of: the default, and what a deployment allows beside it."""
+"""Images and sizes of sandboxes: the default, and what a deployment allows beside it."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,30}")
 _IMAGE = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9_.:/@-]{0,254}")
 _LEAST_MEMORY_MB = 64
 DEFAULT = "default"
-"""A name that nothing may be given: the default has none."""
+"""A reserved name: nothing else may have the default's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Size:
-    """How much of the machine a sandbox may have; a disk of 0 is without a limit."""
+    """A sandbox's share of the machine; a disk of 0 means no limit."""
 
     cpus: float
     memory_mb: int
@@ -27,8 +27,8 @@ class Size:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Configuration:
-    """What one sandbox is made of, by the names it was chosen by and as they stood for something then; empty and None
-    are the default. `places` is how many sandboxes of the default size it counts as, by its memory."""
+    """The image and size of one sandbox, by the chosen names and their values at that time; empty and None mean the
+    default. `places` is the number of default-size sandboxes it counts as, by its memory."""
 
     image_name: str = ""
     size_name: str = ""
@@ -38,7 +38,7 @@ class Configuration:
 
     @property
     def is_default(self) -> bool:
-        """Whether one of the pool is made so, too."""
+        """Whether sandboxes of the pool have the same configuration."""
         return not self.image_name and not self.size_name
 
 
@@ -47,7 +47,7 @@ STANDARD = Configuration()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Configurations:
-    """What the deployment allows; `standard` is the default size. Names stand for images and for sizes."""
+    """The configurations that the deployment allows: images and sizes by name; `standard` is the default size."""
 
     standard: Size
     image: str = ""
@@ -55,7 +55,8 @@ class Configurations:
     sizes: Mapping[str, Size] = field(default_factory=dict[str, Size])
 
     def choose(self, image: str, size: str) -> Configuration:
-        """By their names, empty for the default. Raises `ImageNotAllowedError`, `SizeNotAllowedError`."""
+        """The configuration by its names, empty for the default. Raises `ImageNotAllowedError`,
+        `SizeNotAllowedError`."""
         if image and image not in self.images:
             raise ImageNotAllowedError.of(image, self.images)
         if size and size not in self.sizes:
@@ -70,7 +71,7 @@ class Configurations:
         )
 
     def places(self, size: Size) -> int:
-        """How many of the default size have as much memory."""
+        """The number of default-size sandboxes with as much memory."""
         return max(1, math.ceil(size.memory_mb / self.standard.memory_mb))
 
 
@@ -84,7 +85,7 @@ def parse_images(text: str) -> dict[str, str]:
 
 
 def parse_sizes(text: str, *, disk_mb: int) -> dict[str, Size]:
-    """`small=1:1024,large=4:8192:20480`: processors, memory and disk in MB; `disk_mb` where none is given. Raises
+    """`small=1:1024,large=4:8192:20480`: processors, memory and disk in MB; `disk_mb` if none is given. Raises
     `ValueError`."""
     return {name: _size(name, given, disk_mb) for name, given in _named(text).items()}
 

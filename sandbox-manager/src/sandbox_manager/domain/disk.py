@@ -1,4 +1,4 @@
-"""How much a workspace may hold, and what its user is told."""
+"""The disk limit of a workspace, and the notices to its user."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _SLACK = 10
 
 
 class Fill(IntEnum):
-    """How full a workspace is, by what was told last."""
+    """Fill level of a workspace, as last reported."""
 
     FINE = 0
     FILLING = 1
@@ -20,28 +20,29 @@ class Fill(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class DiskLimit:
-    """Of one workspace, in bytes and in files and folders; 0 is none."""
+    """Limit of one workspace, in bytes and in files and folders; 0 means none."""
 
     limit_bytes: int = 0
     limit_files: int = 0
 
     def fill(self, used_bytes: int, before: Fill, used_files: int = 0) -> Fill:
-        """It falls only when there is some room again, so that nobody is told the same again and again."""
+        """The new fill level. It falls only once there is some room again, so that the notice is not repeated all the
+        time."""
         percent = max(self._percent_of_bytes(used_bytes), self._percent_of_files(used_files))
         now, calmed = _fill_at(percent), _fill_at(percent + _SLACK)
         return now if now > before else min(before, calmed)
 
     @property
     def limit_mb(self) -> int:
-        """As its users are told."""
+        """The limit as its users see it."""
         return self.limit_bytes // _MIB
 
     def is_by_files(self, used_bytes: int, used_files: int) -> bool:
-        """Whether their number is nearer to its limit than what they take up."""
+        """Whether the number of files is nearer to its limit than their size."""
         return self._percent_of_files(used_files) > self._percent_of_bytes(used_bytes)
 
     def notice(self, fill: Fill, *, is_by_files: bool = False) -> str | None:
-        """What to tell."""
+        """The notice to the user at this level."""
         if is_by_files:
             return self._notice_of_files(fill)
         limit = f"{self.limit_mb:,} MB"

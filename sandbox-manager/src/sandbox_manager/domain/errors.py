@@ -1,4 +1,4 @@
-"""What the manager raises, in the families every service shares. A concrete error knows nothing of HTTP."""
+"""Errors of the manager, in the families every service shares. A concrete error knows nothing of HTTP."""
 
 from __future__ import annotations
 
@@ -56,13 +56,13 @@ class SandboxNotFoundError(NotFoundError):
 
 
 class MarkLostError(NotFoundError):
-    """What happened after a mark is no longer known; begin anew."""
+    """Changes after this mark are no longer known; begin anew."""
 
     code = "mark_lost"
 
 
 class SandboxNotReadyError(ConflictError):
-    """An endpoint token was asked for a sandbox whose endpoint does not answer yet."""
+    """A token was requested for a sandbox whose endpoint does not answer yet."""
 
     code = "sandbox_not_ready"
 
@@ -83,13 +83,13 @@ class WorkspaceExistsError(ConflictError):
 
 
 class UserQueueLimitError(LimitError):
-    """As many of the user's sandboxes wait as may."""
+    """The user has too many waiting sandboxes."""
 
     code = "sandbox_limit_user_queue"
 
 
 class TotalLimitError(LimitError):
-    """More wait for a sandbox already than the queue holds."""
+    """The queue for sandboxes is full."""
 
     code = "sandbox_limit_total"
 
@@ -107,7 +107,7 @@ class ImageNotAllowedError(InvalidError):
 
     @classmethod
     def of(cls, name: str, allowed: Iterable[str]) -> ImageNotAllowedError:
-        """With the names there are."""
+        """The error with the list of allowed names."""
         reason = f"This server has no image '{name}' (SANDBOX_IMAGES). {_choices(allowed)}"
         return cls(reason, field="body.image")
 
@@ -119,7 +119,7 @@ class SizeNotAllowedError(InvalidError):
 
     @classmethod
     def of(cls, name: str, allowed: Iterable[str]) -> SizeNotAllowedError:
-        """With the names there are."""
+        """The error with the list of allowed names."""
         reason = f"This server has no size '{name}' (SANDBOX_SIZES). {_choices(allowed)}"
         return cls(reason, field="body.size")
 
@@ -130,7 +130,7 @@ def _choices(allowed: Iterable[str]) -> str:
 
 
 class ImageMissingError(UnavailableError):
-    """No sandbox can be made from this image here; the detail says why, and what to do."""
+    """No sandbox can be made from this image here; the detail gives the reason and the remedy."""
 
     code = "sandbox_image_missing"
 
@@ -151,7 +151,7 @@ class SandboxBusyError(UnavailableError):
 
 
 class ElsewhereError(UnavailableError):
-    """It is another engine's; managers there answer for it, and this one has done nothing."""
+    """The sandbox is at another engine; managers there serve it, and this one has done nothing."""
 
     code = "elsewhere"
 
@@ -160,7 +160,7 @@ class ElsewhereError(UnavailableError):
 
 
 class StartFailedError(UpstreamError):
-    """A sandbox did not come up. `retryable` says whether trying again may help."""
+    """A sandbox did not come up. `retryable` is whether trying again may help."""
 
     code = "start_failed"
 

@@ -19,7 +19,7 @@ class InvalidIdentifierError(InvalidError):
 
 
 def pool_session(sandbox_id: str) -> str:
-    """What stands for the session of a sandbox nobody claimed yet; no session's id can hold a dot."""
+    """The placeholder session of an unclaimed sandbox; no session's id can hold a dot."""
     return f"{_POOL}{sandbox_id}"
 
 
@@ -29,7 +29,7 @@ def parse_sandbox_id(value: object) -> str:
 
 
 def parse_session_id(value: object) -> str:
-    """Of a session, or what stands for one. Raises `InvalidIdentifierError`."""
+    """A session's id, or a placeholder for one. Raises `InvalidIdentifierError`."""
     if isinstance(value, str) and value.startswith(_POOL):
         return pool_session(_matched(_SANDBOX_ID, value.removeprefix(_POOL), "session_id"))
     return _matched(_NAME, value, "session_id")
@@ -46,7 +46,7 @@ def parse_snapshot_id(value: object) -> str:
 
 
 def parse_generation(value: object) -> int:
-    """Of a number, or of the digits of one. Raises `InvalidIdentifierError`."""
+    """A generation, from a number or its digits. Raises `InvalidIdentifierError`."""
     if isinstance(value, str) and re.fullmatch(r"[0-9]{1,10}", value):
         value = int(value)
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < _MOST_GENERATIONS:

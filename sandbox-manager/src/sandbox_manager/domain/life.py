@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class Status(StrEnum):
-    """Life of a sandbox. A queued one waits for room, a paused one is frozen until it is used.
+    """Status of a sandbox. A queued one waits for room, a paused one is frozen until it is used.
 
     Those of the pool belong to nobody yet: a warming one is being booted, a warm one is at rest until it is claimed.
     """
@@ -23,7 +23,7 @@ class Status(StrEnum):
 
 
 class Move(StrEnum):
-    """What changes a sandbox's status."""
+    """The events that change a sandbox's status."""
 
     BOOT = "boot"
     CLAIM = "claim"
@@ -47,4 +47,4 @@ LIFE: Mapping[Move, tuple[frozenset[Status], Status]] = {
     Move.FAIL: (frozenset({Status.QUEUED, Status.STARTING}), Status.FAILED),
     Move.RETIRE: (ALIVE, Status.GONE),
 }
-"""A sandbox's life: from which states each move leads, and where to."""
+"""A sandbox's life: the states from which each move leads, and the state it leads to."""

@@ -1,4 +1,4 @@
-"""What the use cases of sandboxes need from outside."""
+"""Ports of the sandbox use cases."""
 
 from __future__ import annotations
 
@@ -41,35 +41,36 @@ class SandboxRecords(Protocol):
         ...
 
     async def admit(self, decide: Callable[[list[Sandbox], datetime], list[Sandbox]]) -> list[Sandbox]:
-        """Hand `decide` all that occupy a place, oldest first, and the present by the database's clock, while no other
-        manager can admit; store the changed records it answers and answer them as stored. A record of theirs that is
-        new is added; when its session's place is taken meanwhile, nothing is stored and nothing answered."""
+        """Pass `decide` all records that occupy a place, oldest first, and the present by the database's clock, while
+        no other manager can admit; store the changed records it returns and return them as stored. A new record among
+        them is added; if its session's place is taken meanwhile, nothing is stored and nothing returned."""
         ...
 
 
 class SandboxLeases(Protocol):
-    """Who works on a sandbox: one manager at a time. Every call may raise `RegistryUnavailableError`."""
+    """Leases of sandboxes: one manager works on a sandbox at a time. Every call may raise
+    `RegistryUnavailableError`."""
 
     async def acquire_lease(self, sandbox_id: str, owner: str, ttl: timedelta) -> Sandbox | None:
         """Lease a record to `owner`, or lengthen its lease; the database's clock decides what has lapsed.
 
-        Answers the record, None when somebody else holds it or there is none. A record that changes hands has a new
-        version, so that its former owner can store nothing more that it read before.
+        Returns the record, None if somebody else holds it or there is none. A record that changes hands gets a new
+        version, so that its former owner can't store older data any more.
         """
         ...
 
     async def release_lease(self, sandbox_id: str, owner: str) -> None:
-        """Give a lease back; nothing when it is not the owner's."""
+        """Give a lease back; does nothing if it is not the owner's."""
         ...
 
 
 class SandboxChanges(Protocol):
-    """What happens to sandboxes, whichever manager does it."""
+    """Changes of sandboxes, whichever manager makes them."""
 
     def changes(self, after: str | None) -> AbstractAsyncContextManager[AsyncIterator[Change]]:
-        """Changes a person may want to see, from now or after a mark, from any manager; entering has subscribed.
+        """Changes a person may want to see, from now or after a mark, from any manager; entering subscribes.
 
-        Raises `MarkLostError` when what came after the mark is no longer known.
+        Raises `MarkLostError` if changes after the mark are no longer known.
         """
         ...
 
@@ -84,7 +85,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldLease:
-    """A named lease and until when it holds, or held."""
+    """A named lease, and the time until which it holds, or held."""
 
     name: str
     owner: str
@@ -101,13 +102,13 @@ class Leases(Protocol):
     async def release(self, name: str, owner: str) -> None: ...
 
     async def known(self, prefix: str) -> list[HeldLease]:
-        """Leases whose name starts so, those that lapsed not long ago too."""
+        """Leases whose name has this prefix, including those that lapsed not long ago."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxSpec:
-    """What to start. `public_key` is the PEM the endpoint verifies tokens with."""
+    """The sandbox to start. `public_key` is the PEM the endpoint verifies tokens with."""
 
     identity: Identity
     public_key: str
@@ -116,7 +117,7 @@ class SandboxSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """What a runtime has on the machine for one sandbox of this stack; `reason` says why it does not run.
+    """A sandbox of this stack as the runtime finds it on the machine; `reason` says why it does not run.
 
     `identity` is the one it was started with; a paused one counts as running.
     """
@@ -129,7 +130,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """What a sandbox uses; None where the machine can't tell. `cpu_s` is since its start."""
+    """Resource usage of a sandbox; None where the machine can't tell. `cpu_s` is since its start."""
 
     cpu_s: float | None
     memory_bytes: int | None
@@ -139,10 +140,10 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """What a sandbox reports of itself: for how long nobody has used it, how much its workspace holds, if it knows, and
-    whether it is one nobody has claimed that holds its desktop still.
+    """A sandbox's report on itself: how long it is unused, the size of its workspace, if known, and whether it is
+    unclaimed with its desktop at rest.
 
-    Code in it may make it lie, and fools nobody but its own clock. Raises `ValueError` for what can't be.
+    Code in it may make it lie, and affects nothing but its own clock. Raises `ValueError` for impossible values.
     """
 
     unused_s: float
@@ -151,7 +152,7 @@ class Report:
     resting: bool = False
 
     def __post_init__(self) -> None:
-        if not 0 <= self.unused_s <= _MOST_UNUSED_S:  # false for what is no number, too
+        if not 0 <= self.unused_s <= _MOST_UNUSED_S:  # false for NaN, too
             raise ValueError("nothing is unused for so long")
         for held in (self.disk_bytes, self.disk_files):
             if held is not None and not 0 <= held <= _MOST_HELD:
@@ -159,7 +160,7 @@ class Report:
 
 
 class RuntimeHost(Protocol):
-    """Where sandboxes run."""
+    """The host of sandboxes."""
 
     @property
     def name(self) -> str: ...
@@ -170,11 +171,11 @@ class RuntimeHost(Protocol):
         ...
 
     async def check(self) -> None:
-        """Raise `EngineUnavailableError` with what a person can do when no sandbox could be started."""
+        """Raise `EngineUnavailableError` with the remedy if no sandbox could be started."""
         ...
 
     async def image_trouble(self, image: str) -> str | None:
-        """Why no sandbox can be made from this image, and what to do; None where one can.
+        """The reason why no sandbox can be made from this image, and the remedy; None if one can.
 
         Raises `EngineUnavailableError`.
         """
@@ -189,10 +190,10 @@ class RuntimeHost(Protocol):
 
 
 class SandboxLifecycle(Protocol):
-    """Start, pause and removal of sandboxes. What belongs to other stacks is never seen nor touched."""
+    """Start, pause and removal of sandboxes. Sandboxes of other stacks are never seen nor touched."""
 
     async def start_sandbox(self, spec: SandboxSpec) -> Started:
-        """Start a sandbox and answer when its endpoint says it is ready; the caller sets the deadline.
+        """Start a sandbox and return when its endpoint is ready; the caller sets the deadline.
 
         Raises `StartFailedError` or `EngineUnavailableError`. When it raises or is cancelled, whatever it made carries
         the identity, is complete in `found`, and is the caller's to remove.
@@ -200,18 +201,18 @@ class SandboxLifecycle(Protocol):
         ...
 
     async def found(self) -> list[Found]:
-        """All there is for this stack, whole or in part. Raises `EngineUnavailableError`."""
+        """Everything on the machine for this stack, whole or in part. Raises `EngineUnavailableError`."""
         ...
 
     async def pause(self, identity: Identity) -> None:
-        """Hold all processes of a running sandbox still; nothing when they are. On failure none is held.
+        """Freeze all processes of a running sandbox; does nothing if they are. On failure none is frozen.
 
         Raises `EngineUnavailableError`, also when it does not run.
         """
         ...
 
     async def resume(self, identity: Identity) -> None:
-        """Let a paused sandbox go on; nothing when it does. Raises `EngineUnavailableError`, also when it is dead."""
+        """Let a paused sandbox go on; does nothing if it runs. Raises `EngineUnavailableError`, also if it is dead."""
         ...
 
     async def assign_workspace(self, identity: Identity) -> None:
@@ -224,7 +225,7 @@ class SandboxLifecycle(Protocol):
     async def remove(self, identity: Identity, *, keep_workspace: bool) -> None:
         """Remove all of a sandbox, whatever its state, also what does not exist. Raises `EngineUnavailableError`.
 
-        A workspace it was pooled with and nobody took over is never kept.
+        The workspace of an unclaimed sandbox is never kept.
         """
         ...
 
@@ -240,7 +241,7 @@ class SandboxMonitor(Protocol):
         ...
 
     async def usage(self, identity: Identity) -> Usage | None:
-        """What a sandbox uses now, None when it does not run. Raises `EngineUnavailableError`."""
+        """Resource usage of a sandbox now, None if it does not run. Raises `EngineUnavailableError`."""
         ...
 
     def endings(self) -> AsyncGenerator[str]:
@@ -253,7 +254,7 @@ class TokenKeys(Protocol):
 
     @property
     def public_key(self) -> str:
-        """PEM."""
+        """The public key as PEM."""
         ...
 
     def sign(

@@ -26,7 +26,7 @@ ANY_PLACE = "*"
 
 
 class Cleanup(StrEnum):
-    """What is still to be removed from the machine."""
+    """Remains that must still be removed from the machine."""
 
     NONE = "none"
     KEEP_WORKSPACE = "keep_workspace"
@@ -35,10 +35,10 @@ class Cleanup(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
-    """What never changes about a sandbox; the labels of what runs carry exactly this.
+    """The part of a sandbox that never changes; the labels of what runs carry exactly this.
 
-    One of the pool has the session that stands for its own id, no user, and generation 0. Raises
-    `InvalidIdentifierError` for what can be no identity, wherever it was read.
+    A sandbox of the pool has the session that stands for its own id, no user, and generation 0. Raises
+    `InvalidIdentifierError` for an impossible identity, wherever it was read.
     """
 
     sandbox_id: str
@@ -61,7 +61,7 @@ class Identity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Started:
-    """What a runtime answers once a sandbox is ready."""
+    """The runtime's answer once a sandbox is ready."""
 
     endpoint: str
     has_desktop: bool
@@ -75,12 +75,12 @@ class Sandbox:
     `occupied` holds the session's single place: from creation until nothing of it is left on the machine, so that a
     rebuilt sandbox can't meet the remains of the old one. `version` grows with every stored change, `revision` with
     every one a person may want to see. `place` names the engine or the data folder it runs at; before it ran it is
-    empty, or where the session's files are. `waking_since` is since when a paused one is to be woken.
-    Whoever works on it (starts, pauses, resumes or removes it) holds its lease. `notice` tells of an end that comes
-    near; `asked_at` is when somebody last waited for a queued one. `fingerprint` identifies what one of the pool was
-    made of; `endpoint` is known before it is ready for one that was claimed from there. `disk_notice`, told since
-    `disk_revision`, says that its files take up nearly all they may, which is `disk_limit_mb`. `configuration` is what
-    it is made of, as it was chosen.
+    empty, or where the session's files are. `waking_since` is the time since which a paused one is to be woken. The
+    manager that works on it (starts, pauses, resumes or removes it) holds its lease. `notice` announces a near end;
+    `asked_at` is the time when somebody last waited for a queued one. `fingerprint` identifies the image and settings
+    of one of the pool; a sandbox claimed from there has its `endpoint` before it is ready. `disk_notice`, shown since
+    `disk_revision`, warns that its files nearly reach their limit, `disk_limit_mb`. `configuration` is its image and
+    size, as chosen.
     """
 
     identity: Identity
@@ -118,7 +118,7 @@ class Sandbox:
 
     @property
     def places(self) -> int:
-        """How many it counts as."""
+        """The number of sandboxes it counts as."""
         return self.configuration.places
 
     @property
@@ -127,7 +127,7 @@ class Sandbox:
 
     @property
     def is_pooled(self) -> bool:
-        """Whether nobody claimed it, or did before it was over."""
+        """Whether it is unclaimed, or was over before it was claimed."""
         return self.identity.session_id == pool_session(self.id)
 
     @property
@@ -137,35 +137,35 @@ class Sandbox:
 
     @property
     def was_never_there(self) -> bool:
-        """Whether it was given up before it was ready: all there was of it is the wish."""
+        """Whether it was given up before it was ready, so that it was never more than a request."""
         return self.status is Status.GONE and self.endpoint is None
 
     @property
     def shown(self) -> Status:
-        """Its status as who uses it sees it."""
+        """The status that users see."""
         return Status.QUEUED if self.is_waiting else self.status
 
     @property
     def is_running(self) -> bool:
-        """Whether it takes up a place of its user's."""
+        """Whether it takes up one of its user's places."""
         return self.occupied and self.status in (Status.STARTING, Status.READY)
 
     @property
     def holds_memory(self) -> bool:
-        """Whether it takes up a place of the deployment: also what is not yet removed does."""
+        """Whether it takes up a place of the deployment, as do remains that are not removed yet."""
         return self.occupied and self.status is not Status.QUEUED
 
     @property
     def ends_at(self) -> datetime:
-        """When it ends unless it is used."""
+        """The time when it ends unless it is used."""
         return min(self.expires_at, self.idle_expires_at)
 
     def may(self, move: Move) -> bool:
-        """Whether its life has this move now."""
+        """Whether the move is possible in its present state."""
         return self.status in LIFE[move][0]
 
     def _moved(self, move: Move, **changes: Any) -> Sandbox | None:
-        """Its next state, which a person may see; None where its life has no such move now."""
+        """The next state, which a person may see; None if the move is not possible now."""
         if not self.may(move):
             return None
         return replace(self, status=LIFE[move][1], revision=self.revision + 1, **changes)
@@ -186,13 +186,13 @@ class Sandbox:
         return replace(self, waking_since=self.waking_since or since, asked_at=now, reason=None)
 
     def left_paused(self, reason: str | None = None) -> Sandbox | None:
-        """It stays paused, and nobody waits for it any more. None when nobody did, or it is not paused."""
+        """Let it stay paused, with nobody waiting for it any more. None if nobody did, or it is not paused."""
         if self.status is not Status.PAUSED or self.waking_since is None:
             return None
         return replace(self, waking_since=None, asked_at=None, reason=reason, revision=self.revision + 1)
 
     def as_ready(self, started: Started, owner: str) -> Sandbox | None:
-        """None when it was given up in the meantime, or another owner works on it."""
+        """Mark it ready. None if it was given up in the meantime, or another owner works on it."""
         if self.lease_owner != owner:
             return None
         return self._moved(
@@ -215,12 +215,13 @@ class Sandbox:
         )
 
     def can_be_claimed(self, place: str, fingerprint: str, now: datetime) -> bool:
-        """Whether it is warm, of that place and made so, and nobody works on it."""
+        """Whether it is warm, of that place and fingerprint, and nobody works on it."""
         is_warm = self.may(Move.CLAIM) and self.lease_until <= now < self.expires_at
         return is_warm and (self.place, self.fingerprint) == (place, fingerprint)
 
     def claimed(self, wanted: Sandbox, owner: str, until: datetime) -> Sandbox:
-        """The one `wanted` by a session: from here on it starts, by `owner`, and is never anybody else's."""
+        """The record `wanted` by a session, bound to this sandbox: from here on it starts, by `owner`, and is never
+        anybody else's."""
         return replace(
             wanted,
             identity=replace(wanted.identity, sandbox_id=self.id),
@@ -238,7 +239,7 @@ class Sandbox:
         )
 
     def failed(self, reason: str, *, retryable: bool) -> Sandbox | None:
-        """None when it is neither queued nor starting."""
+        """Mark it failed. None if it is neither queued nor starting."""
         return self._moved(
             Move.FAIL,
             notice=None,
@@ -278,13 +279,14 @@ class Sandbox:
         )
 
     def warned(self, notice: str) -> Sandbox | None:
-        """Tell of an end that comes near, once. None when it was told, or is over already."""
+        """Record the notice of a near end, once. None if it is recorded, or the sandbox is over already."""
         if not self.is_alive or self.notice is not None:
             return None
         return replace(self, notice=notice, revision=self.revision + 1)
 
     def filled(self, fill: Fill, notice: str | None, limit_mb: int) -> Sandbox | None:
-        """Its files take up more, which is told, or less, which is not. None when nothing changed, or it is over."""
+        """Record a new fill level: a rise comes with a notice, a fall without. None if nothing changed, or it is
+        over."""
         if fill is self.fill or not self.is_alive:
             return None
         if fill < self.fill:
@@ -294,13 +296,13 @@ class Sandbox:
         return replace(changed, fill=fill, revision=revision)
 
     def settled(self, cleaned: Cleanup, now: datetime) -> Sandbox | None:
-        """Nothing is left of it on the machine. None when more was asked for than `cleaned`."""
+        """Record that nothing of it is left on the machine. None if more must be removed than `cleaned`."""
         if not self.occupied or self.is_alive or (self.cleanup is Cleanup.ALL and cleaned is not Cleanup.ALL):
             return None
         return replace(self, occupied=False, cleanup=Cleanup.NONE, settled_at=now)
 
     def renewed(self, active_at: datetime, idle: timedelta) -> Sandbox | None:
-        """Idle end moved, never over the hard one; a notice of it is taken back. None when it does not run."""
+        """Move its idle end, never over the hard one, and take back a notice of it. None if it does not run."""
         if self.status not in (Status.STARTING, Status.READY):
             return None
         end = max(self.idle_expires_at, min(active_at + idle, self.expires_at))

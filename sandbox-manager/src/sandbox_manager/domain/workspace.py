@@ -1,4 +1,4 @@
-"""The workspace of a session: what is kept of it besides its files, and the one piece of work that may go on at it."""
+"""The workspace of a session: its snapshots, and the one piece of work that may go on at it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sandbox_manager.domain.errors import ConflictError, DomainError, EngineUnav
 
 
 class WorkspaceBusyError(ConflictError):
-    """Another snapshot or restore of this session goes on."""
+    """Another snapshot or restore of this session is in progress."""
 
     code = "workspace_busy"
     retryable = True
@@ -36,7 +36,7 @@ class SnapshotRefusedError(ConflictError):
 
 
 class WorkKind(StrEnum):
-    """What is being done to the files as a whole."""
+    """The kinds of work on the files as a whole."""
 
     PACK = "pack"
     RESTORE = "restore"
@@ -45,7 +45,7 @@ class WorkKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """Held by one manager; lapsed when nobody renewed it."""
+    """Work held by one manager; lapsed once nobody renews it."""
 
     kind: WorkKind
     snapshot_id: str
@@ -55,7 +55,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
-    """The files as they were; `bytes` is what the archive takes, `content_bytes` what is in it."""
+    """A snapshot of the files; `bytes` is the size of the archive, `content_bytes` that of its content."""
 
     id: str
     name: str
@@ -67,7 +67,7 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workspace:
-    """`version` 0 was never stored. `remove_at` is set once the session is gone."""
+    """The workspace's record; `version` 0 was never stored. `remove_at` is set once the session is gone."""
 
     session_id: str
     user_id: str
@@ -84,11 +84,11 @@ class Workspace:
         return found
 
     def begun(self, work: Work) -> Workspace | None:
-        """None while there is work at it, lapsed or not: what lapsed is mended first."""
+        """Begin work. None while there is work at it, lapsed or not: lapsed work is mended first."""
         return replace(self, work=work) if self.work is None else None
 
     def ended(self, owner: str) -> Workspace:
-        """The work is done, if it was this owner's."""
+        """End the work, if it is this owner's."""
         return replace(self, work=None) if self.work is not None and self.work.owner == owner else self
 
     def with_snapshot(self, snapshot: Snapshot) -> Workspace:
@@ -100,7 +100,7 @@ class Workspace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Packed:
-    """What an archive holds."""
+    """The size of an archive and of its content."""
 
     bytes: int
     content_bytes: int
@@ -109,7 +109,7 @@ class Packed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchiveBounds:
-    """How much one snapshot may hold."""
+    """Limits of one snapshot."""
 
     max_bytes: int
     max_files: int = 500_000
@@ -125,7 +125,7 @@ class WorkspaceRecords(Protocol):
         ...
 
     async def due(self, now: datetime) -> list[Workspace]:
-        """Those whose work lapsed or whose time to be removed has come."""
+        """Workspaces whose work lapsed or whose removal is due."""
         ...
 
     async def forget(self, session_id: str) -> None: ...
@@ -134,8 +134,8 @@ class WorkspaceRecords(Protocol):
 class WorkspaceArchives(Protocol):
     """Files of workspaces as a whole, beside the runtime that runs sandboxes on them.
 
-    One call a session at a time is the caller's to see to. Every call may raise `EngineUnavailableError`.
-    One that is cancelled is broken off, and is no longer at the files when it returns.
+    The caller makes one call a session at a time. Every call may raise `EngineUnavailableError`. A cancelled call is
+    broken off, and no longer touches the files when it returns.
     """
 
     async def pack(self, session_id: str, user_id: str, snapshot_id: str, bounds: ArchiveBounds) -> Packed:
@@ -143,9 +143,9 @@ class WorkspaceArchives(Protocol):
         ...
 
     async def unpack(self, session_id: str, user_id: str, snapshot_id: str, bounds: ArchiveBounds) -> None:
-        """Exchange the files for the snapshot's, all or none; no sandbox may run on them.
+        """Replace the files by the snapshot's, all or none; no sandbox may run on them.
 
-        Raises `SnapshotRefusedError`. Interrupted, it is brought to an end by `mend`.
+        Raises `SnapshotRefusedError`. If interrupted, `mend` completes it.
         """
         ...
 
@@ -158,12 +158,12 @@ class WorkspaceArchives(Protocol):
         ...
 
     async def remove(self, session_id: str, user_id: str) -> None:
-        """Remove the workspace and all archives, also where there are none; no sandbox may run on it."""
+        """Remove the workspace and all archives, if there are any; no sandbox may run on it."""
         ...
 
 
 def refusal(code: str, detail: str) -> DomainError:
-    """What an archive answered, as the domain names it."""
+    """The domain's error for an archive program's error code."""
     if code in ("too_large", "empty", "missing", "damaged"):
         return SnapshotRefusedError(detail)
     if code == "full":

@@ -1,4 +1,4 @@
-"""What memory this machine could still give."""
+"""Free memory of this machine."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _MEMINFO = Path("/proc/meminfo")
 
 
 def free_memory() -> int | None:
-    """Bytes available without swapping; None where the machine does not tell."""
+    """Bytes available without swapping; None if the machine does not report them."""
     try:
         lines = _MEMINFO.read_text().splitlines()
     except OSError:

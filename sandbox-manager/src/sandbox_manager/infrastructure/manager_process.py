@@ -1,4 +1,4 @@
-"""The names of managers, by which others beside them on one machine know when they have ended."""
+"""The names of managers, by which others on the same machine know when they have ended."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 _UNKNOWN = "unknown"
 _MOST_DIGITS = 9
-"""No number of a process has more, and others are too large to ask for."""
+"""A process number has at most this many digits; longer ones are too large to look up."""
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
@@ -18,8 +18,8 @@ def name_manager() -> str:
 
 
 def has_ended(name: str) -> bool:
-    """Whether the process of this name is gone for sure. Of another machine, or of a container with processes of its
-    own, nobody here knows; nor where its number is another process's by now."""
+    """Whether the process of this name is gone for sure. That is unknown for another machine or a container with
+    processes of its own, and if its number is another process's by now."""
     namespace, _, rest = name.partition("/")
     pid = rest.partition("/")[0]
     if namespace == _UNKNOWN or namespace != _pid_namespace() or not pid.isdecimal() or len(pid) > _MOST_DIGITS:
@@ -34,7 +34,7 @@ def has_ended(name: str) -> bool:
 
 
 def _pid_namespace() -> str:
-    """Where process numbers mean the same."""
+    """The pid namespace in which process numbers mean the same."""
     try:
         return f"{_BOOT_ID.read_text().strip()}:{os.stat('/proc/self/ns/pid').st_ino}"
     except OSError:

@@ -1,4 +1,4 @@
-"""What Prometheus reads of this process: our measures, and what the client library knows of memory, files and CPU."""
+"""Prometheus metrics of this process: our measures, and the client library's of memory, files and CPU."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LOOK_S = 1.0
 
 
 class ProcessMetrics:
-    """Made once a process. What stands in the registry is looked up when asked, for a moment at most."""
+    """The metrics, made once a process. Registry figures are looked up on each request, for a moment at most."""
 
     def __init__(self, registry: SandboxRecords) -> None:
         self._registry = registry
@@ -31,7 +31,7 @@ class ProcessMetrics:
         return generate_latest(measures.REGISTRY) + generate_latest(self._process)
 
     async def _count_sandboxes(self) -> None:
-        """Nothing is told of sandboxes while the registry does not answer."""
+        """Count the sandboxes; there are no counts while the registry does not answer."""
         measures.SANDBOXES.clear()
         try:
             async with asyncio.timeout(_LOOK_S):

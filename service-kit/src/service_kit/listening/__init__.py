@@ -1,1 +1,1 @@
-"""How our services listen: what a peer may send, how long it may take, and how many may be connected."""
+"""Bounds of our servers: what a peer may send, the time it may take, and the number of connections."""

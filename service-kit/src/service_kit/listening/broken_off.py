@@ -1,7 +1,7 @@
-"""Answers that began and can't be ended."""
+"""Answers that began and can't be completed."""
 
 from __future__ import annotations
 
 
 class BrokenOffError(Exception):
-    """Raised by an application that has told why already: the connection ends at once, and nothing more is logged."""
+    """Raised by an application that has reported the cause: the connection ends at once, and nothing more is logged."""

@@ -1,7 +1,8 @@
-"""HTTP from peers nobody knows: bounded heads, bodies that come on, deadlines for both, an end to what is half done.
+"""HTTP from unknown peers: bounded heads, a least rate for bodies, deadlines for both, and an end to half-sent
+requests.
 
-The server's own protocol keeps whatever comes, for as long as it takes. A refusal is a problem detail, then the
-connection ends.
+uvicorn's own protocol keeps any input, for as long as it takes. A refusal is a problem detail, then the connection
+ends.
 """
 
 from __future__ import annotations
@@ -24,27 +25,27 @@ URL_BYTES = 16 * 1024
 HEAD_BYTES = 32 * 1024
 HEADERS = 100
 HEAD_S = 10.0
-"""From the connection, or from the last answer, to a whole head."""
+"""Seconds from the connection, or from the last answer, to a whole head."""
 BODY_WINDOW_S = 20.0
 BODY_WINDOW_BYTES = 4096
-"""So much of a body must come in each window of time, whatever remains of it."""
+"""Bytes of a body that must arrive in each window of time, whatever remains of it."""
 FRAMING_BYTES = 64 * 1024
 FRAMING_SHARE = 4
-"""What stands around a body (sizes and extensions of its chunks) may be so much, and so often the body's own size."""
+"""The framing of a body (sizes and extensions of its chunks) may take `FRAMING_BYTES`, and this many times the body's
+own size."""
 AHEAD = 16
-"""Requests sent while an earlier one is being answered."""
+"""Requests that may be sent while an earlier one is being answered."""
 LINGER_S = 3.0
-"""What still comes after an answer that ends the connection is thrown away for so long: a close would take the answer
-along."""
+"""Seconds for which input after a connection's last answer is discarded: closing at once would lose the answer."""
 LINGER_BYTES = 4 * 1024 * 1024
-"""More than that is left with the sender meanwhile."""
+"""Bytes discarded in that time; beyond them nothing more is read."""
 REST_BYTES = 64 * 1024
-"""Of a body that is answered before all of it has come. The connection stays for the next request only where no more
-than this is missing."""
+"""Missing bytes of a body up to which the connection is kept for the next request, if it is answered before all of it
+has come."""
 
 
 class Config(uvicorn.Config):
-    """The configuration of a server, with who is connected to it."""
+    """The configuration of a server, with the peers connected to it."""
 
     def __init__(self, *args: Any, peers: Peers, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -52,7 +53,7 @@ class Config(uvicorn.Config):
 
 
 class _RefusedError(Exception):
-    """Ends the parser; the answer is prepared."""
+    """Ends the parser; the answer is prepared already."""
 
 
 class BoundedHttpProtocol(HttpToolsProtocol):
@@ -71,9 +72,9 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         self._is_draining = False
         self._is_in_body = False
         self._is_last = False
-        """No request is taken any more: the answer says so."""
+        """Whether this answer is the last: no request is taken any more, and the answer says so."""
         self._since = self.loop.time()
-        """Since when a head is waited for, or the body's window began, or the rest is thrown away."""
+        """Start of the wait for a head, of the body's window, or of the time for which input is discarded."""
         self._raw = 0
         self._body = 0
         self._in_window = 0
@@ -92,7 +93,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.peers.release(self)
-        # The server tells only the request that came last; the one being answered would write to what is closed.
+        # The server notifies only the last request; the one being answered would write to a closed socket.
         for cycle in (self._answered, *(waiting for waiting, _ in self.pipeline)):
             if cycle is not None:
                 cycle.disconnected = True
@@ -128,7 +129,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         super().on_url(url)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        # What stands after a body comes here too.
+        # Trailers come here too.
         self._head += len(name) + len(value) + 4
         if self._head > HEAD_BYTES or len(self.headers) >= HEADERS:
             self._stop(_TOO_LARGE)
@@ -145,8 +146,8 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         super().on_headers_complete()
 
     def _check_upgrade(self) -> None:
-        """The parser takes no body of such a request: what is meant as one would be carried out as the next request.
-        And whoever takes the connection over knows nothing of an answer under way."""
+        """Refuse an upgrade with a body, which the parser would carry out as the next request, and one during an
+        answer, of which the connection's new owner knows nothing."""
         length = next((value for name, value in self.headers if name == b"content-length"), b"0")
         if int(length) or any(name == b"transfer-encoding" for name, _ in self.headers):
             self._stop((400, "bad_request", "A request with Upgrade has no body. Send it without Upgrade."))
@@ -170,12 +171,12 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         self._close_after_last()
 
     def _close_after_last(self) -> None:
-        """Once both are whole, the body and its answer: a close before would take the answer along."""
+        """Close once the body and its answer are whole: closing earlier would lose the answer."""
         if self._is_last and not self._is_in_body and not self._is_answering:
             self.transport.close()
 
     def _is_rest_uncertain(self, cycle: RequestResponseCycle) -> bool:
-        """Whether its body is still to come in part, and may be long in coming, or not come at all."""
+        """Whether a part of the body is still to come, and may be long in coming, or not come at all."""
         if cycle is not self.cycle or not self._is_in_body:
             return False
         length = next((value for name, value in self.headers if name == b"content-length"), None)
@@ -190,7 +191,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
                     return
                 self._is_last = True
                 await send({**message, "headers": [*message.get("headers", ()), (b"connection", b"close")]})
-                # Else the server closes with the answer, whatever is still to come.
+                # Otherwise the server closes with the answer, even with input to come.
                 cycle.keep_alive = True
 
             try:
@@ -201,7 +202,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
                 cycle.disconnected = True
                 self.transport.abort()
             except asyncio.CancelledError:
-                # The server ends. Without an answer, its own says so; another one is whole, or is cut.
+                # The server ends. Without a begun answer the server's own reports it; a begun one is whole, or is cut.
                 if not cycle.response_started:
                     raise
                 if not cycle.response_complete:
@@ -223,7 +224,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
 
     @property
     def is_pending(self) -> bool:
-        # Whoever asks for more than they take holds their place by nothing.
+        # A peer that does not take its answers is pending again.
         return self._is_draining or self._is_in_body or not self._is_answering or self.flow.write_paused
 
     @property
@@ -254,7 +255,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
 
     def _look_at_body(self, now: float) -> None:
         if not self._is_answering:
-            # Answered before it was whole: nobody wants the rest.
+            # Answered before it was whole; the rest is not needed.
             if now - self._since > LINGER_S:
                 self.transport.abort()
         elif self.flow.read_paused or self.cycle.waiting_for_100_continue:

@@ -1,8 +1,8 @@
-"""Who is connected to a server: bounded in all and for each address, so that nobody shuts the others out.
+"""The connections of a server: bounded in all and for each address, so that nobody shuts the others out.
 
-A connection that has not said what it wants yet (no whole request, or no log-in) is the first to go where places run
-short, and first the one whose address holds the most. So is one that asked for more than it takes. After those go the
-ones over which nobody has logged in, also in the middle of an answer.
+A pending connection (no whole request yet, or no log-in) is the first to be closed when places run short, beginning
+with the address that holds the most. So is one that does not take what it requested. Next are connections over which
+nobody has logged in, also in the middle of an answer.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from typing import Protocol
 MOST = 2000
 """Connections of one process."""
 PENDING_PER_ADDRESS = 128
-"""Connections of one address that have not said what they want yet."""
+"""Pending connections of one address."""
 LOOK_S = 1.0
 CLOSE_S = 30.0
-"""What was sent before the end of a connection must be taken within this time."""
+"""Seconds in which a closing connection's last bytes must be taken."""
 _SPARE_DESCRIPTORS = 256
 
 
 def nobody(_: str) -> bool:
-    """No peer is a proxy."""
+    """The default check: no peer is a proxy."""
     return False
 
 
 def ignore(_: str) -> None:
-    """Nothing is counted."""
+    """The default counter, which counts nothing."""
 
 
 class Peer(Protocol):
@@ -37,12 +37,12 @@ class Peer(Protocol):
 
     @property
     def is_pending(self) -> bool:
-        """Whether it still has to say what it wants, or does not take what it asked for."""
+        """Whether it has sent no whole request yet, or does not take what it requested."""
         ...
 
     @property
     def is_anonymous(self) -> bool:
-        """Whether nobody has logged in over it, where one does."""
+        """Whether nobody has logged in over it, on servers with a log-in."""
         ...
 
     def cut(self) -> None:
@@ -50,12 +50,12 @@ class Peer(Protocol):
         ...
 
     def look(self, now: float) -> None:
-        """Called every `LOOK_S` with the loop's time: end it if it took too long."""
+        """End the connection if it took too long; called every `LOOK_S` with the loop's time."""
         ...
 
 
 class Close:
-    """How long a transport has been closing: it waits for its peer to take the rest, which may never come about."""
+    """Tracks the time that a transport is closing: it waits for its peer to take the rest, which may never happen."""
 
     __slots__ = ("_since",)
 
@@ -63,7 +63,7 @@ class Close:
         self._since: float | None = None
 
     def is_late(self, transport: asyncio.BaseTransport, now: float) -> bool:
-        """To be asked again and again, with the loop's time."""
+        """Whether closing takes too long; call it again and again, with the loop's time."""
         if not transport.is_closing():
             return False
         if self._since is None:
@@ -72,7 +72,7 @@ class Close:
 
 
 def address_key(address: str) -> str:
-    """What stands for everybody behind an address: an IPv6 address is one of many of the same host, all of one /64."""
+    """The key of everybody behind an address: a host has many IPv6 addresses, all of one /64."""
     try:
         found = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
@@ -85,7 +85,7 @@ def address_key(address: str) -> str:
 
 
 def room_for(wanted: int = MOST) -> int:
-    """How many connections this process may have: its limit of open files is raised if it can be."""
+    """The number of connections this process may have: its limit of open files is raised if it can be."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = wanted + _SPARE_DESCRIPTORS
     if soft != resource.RLIM_INFINITY and soft < needed:
@@ -95,7 +95,8 @@ def room_for(wanted: int = MOST) -> int:
 
 
 class Peers:
-    """All connections of one server. A peer that `is_proxy` stands for many people and is counted in all alone."""
+    """The connections of one server. A peer that `is_proxy` stands for many people and counts only towards the
+    total."""
 
     def __init__(
         self,
@@ -117,7 +118,7 @@ class Peers:
         return len(self._key_of)
 
     def admit(self, peer: Peer, address: str) -> bool:
-        """Take a connection in, at the cost of an idle one if need be; False when there is no room for it.
+        """Admit a connection, closing an idle one for it if need be; False if there is no room for it.
 
         An `address` of nothing is a local socket, which is counted in all alone.
         """
@@ -128,7 +129,7 @@ class Peers:
         return True
 
     def release(self, peer: Peer) -> None:
-        """It has ended."""
+        """Release a connection that has ended."""
         if (found := self._key_of.pop(peer, None)) is None:
             return
         mine = self._at[found[0]]

@@ -1,4 +1,4 @@
-"""Which request, session and run the code works for: on every log line, and passed on to the other services."""
+"""The request, session and run that the code works for: on every log line, and passed on to the other services."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """Ids of what is worked for, as far as known."""
+    """The ids of the request, session and run, as far as known."""
 
     request_id: str | None = None
     session_id: str | None = None
@@ -28,7 +28,7 @@ def current_work() -> Work:
 
 
 def work_fields() -> dict[str, str]:
-    """The ids that are known, by name."""
+    """The known ids, by name."""
     work = _current.get()
     return {name: value for name in _NAMES if (value := getattr(work, name)) is not None}
 
@@ -37,7 +37,7 @@ def work_fields() -> dict[str, str]:
 def working_for(
     *, request_id: str | None = None, session_id: str | None = None, run_id: str | None = None
 ) -> Generator[None]:
-    """Inside, this task and those it starts work for exactly this."""
+    """Have this task, and those it starts, work for exactly these ids inside the block."""
     token = _current.set(Work(request_id=request_id, session_id=session_id, run_id=run_id))
     try:
         yield
@@ -50,11 +50,11 @@ _SANE = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 
 
 def work_headers() -> dict[str, str]:
-    """For a call of another service of ours."""
+    """Headers for a call of another service of ours."""
     return {HEADERS[name]: value for name, value in work_fields().items()}
 
 
 def work_from_headers(headers: Mapping[str, str]) -> Work:
-    """What a calling service says it works for; whatever is not sane is left out."""
+    """The ids in a calling service's headers; malformed ones are left out."""
     ids = {name: headers.get(header, "") for name, header in HEADERS.items()}
     return Work(**{name: value for name, value in ids.items() if _SANE.fullmatch(value)})

@@ -1,4 +1,4 @@
-"""What the Prometheus client's instruments need beside: labels that cannot grow without bound.
+"""Instruments of the Prometheus client with labels that cannot grow without bound.
 
 Counting takes about a microsecond and may stand on hot paths. Values belong to the process.
 """
@@ -15,7 +15,7 @@ SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 
 
 Instrument = TypeVar("Instrument", Counter, Gauge, Histogram)
 
-# Else each series has a second one that says when it began.
+# Without this each series has a second one with its time of creation.
 disable_created_metrics()
 
 
@@ -40,5 +40,5 @@ class Labelled(Generic[Instrument]):
 
 
 def _readable(value: str) -> str:
-    """Half a character would break the whole page."""
+    """The value without unpaired surrogates, which would break the whole page."""
     return value[:MAX_CHARACTERS].encode(errors="replace").decode()

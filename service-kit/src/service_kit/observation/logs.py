@@ -28,16 +28,17 @@ _TALKATIVE = (
     "uvicorn.error",
 )
 _REPEATING = ("mcp.client", "mcp.shared")
-"""They tell of what a server sent by showing it, be it a secret that it was given."""
-# JSON lets pass what a terminal obeys and what deceives an eye: DEL, C1 controls, directions, other ends of lines,
-# halves of characters.
+"""Loggers that quote what a server sent, even a secret that it was given."""
+# JSON leaves characters unescaped that terminals obey or that deceive the eye: DEL, C1 controls, text directions,
+# other line ends, unpaired surrogates.
 _ODD = re.compile("[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb]")
 _ENCODER = json.JSONEncoder(ensure_ascii=False, default=str)
 _STANDARD = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "color_message", "taskName"}
 
 
 class JsonLines(logging.Formatter):
-    """One object a line: time, level, logger, constant message, ids, and the record's extra fields."""
+    """A formatter of one JSON object a line: time, level, logger, constant message, ids, and the record's extra
+    fields."""
 
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, object] = {
@@ -60,7 +61,7 @@ def _escaped(found: re.Match[str]) -> str:
 
 
 def log_json_lines(level: str) -> None:
-    """The root logger from this level on; of libraries that talk too much only warnings."""
+    """Set up the root logger from this level on; libraries that log too much only from warnings on."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     logging.basicConfig(level=level, handlers=[handler], force=True)

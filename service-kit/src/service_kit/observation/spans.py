@@ -1,6 +1,6 @@
-"""Spans of a trace, by OpenTelemetry's API; where no collector is named its tracer does nothing.
+"""Spans of a trace, by OpenTelemetry's API; without a collector its tracer does nothing.
 
-Names and attributes hold no text of users. What crosses a wire, or is stored with a run, is a W3C `traceparent`.
+Names and attributes hold no text of users. The wire, and a stored run, carry a W3C `traceparent`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def span(
 ) -> Generator[Span]:
     """A span around the block, below the current one unless a parent is named. Not for a block that yields.
 
-    A failure is told by its class alone: the library would add its message, which may hold what people wrote.
+    A failure is recorded by its class alone: the library would add its message, which may hold users' text.
     """
     context = remote_context(parent) if parent else None
     current = TRACER.start_span(name, context, kind, attributes)
@@ -59,13 +59,13 @@ def span(
 
 
 def failed(span: Span, reason: str) -> None:
-    """`reason` is a class or code, never a message."""
+    """Mark a span as failed; `reason` is a class or code, never a message."""
     span.set_status(Status(StatusCode.ERROR, reason))
 
 
 @contextmanager
 def following(traceparent: str | None) -> Generator[bool]:
-    """Inside, work belongs to a caller's trace, where what it sent is well formed; yields whether it does."""
+    """Put the work in the block into a caller's trace, if its header is well formed; yields whether it is."""
     context = remote_context(traceparent)
     token = attach(context)
     try:
@@ -75,7 +75,8 @@ def following(traceparent: str | None) -> Generator[bool]:
 
 
 def remote_context(traceparent: str | None) -> Context:
-    """Of nobody where it is missing or malformed. A caller's `tracestate` and baggage are not passed on."""
+    """The context of a caller's trace, empty if the header is missing or malformed. A caller's `tracestate` and baggage
+    are not passed on."""
     # The library would write a line of the log for one that is too long.
     if traceparent is None or len(traceparent) != _LENGTH:
         return Context()
@@ -83,13 +84,13 @@ def remote_context(traceparent: str | None) -> Context:
 
 
 def current_traceparent() -> str | None:
-    """Of what this task does; None when nothing is traced."""
+    """The `traceparent` of this task's span; None if nothing is traced."""
     carrier: dict[str, str] = {}
     _W3C.inject(carrier)
     return carrier.get(TRACEPARENT)
 
 
 def current_trace_id() -> str | None:
-    """Of the trace this task works in."""
+    """The id of this task's trace."""
     context = get_current_span().get_span_context()
     return format_trace_id(context.trace_id) if context.is_valid else None

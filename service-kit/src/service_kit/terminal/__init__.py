@@ -1,1 +1,1 @@
-"""What a terminal shows of what a program wrote."""
+"""A program's output as a terminal shows it."""

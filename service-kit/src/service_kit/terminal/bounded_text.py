@@ -1,4 +1,4 @@
-"""Bounded text: the head and the tail of what was written."""
+"""Bounded text: the head and the tail of an output."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _SMALL_PIECE = 1_000
 
 
 class BoundedText:
-    """Keeps the first and the last half of `limit` characters, with a marker for what is missing between."""
+    """Keeps the first and the last half of `limit` characters, with a marker for the missing middle."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -18,7 +18,7 @@ class BoundedText:
         self._head_size = 0
         self._tail: deque[str] = deque()
         self._tail_size = 0
-        """With what of its first piece is left out."""
+        """Characters of the tail, including those of its first piece that are left out."""
         self._dropped = 0
 
     def append(self, text: str) -> None:
@@ -40,7 +40,7 @@ class BoundedText:
             self._dropped += gone
 
     def copy(self) -> BoundedText:
-        """Another one that goes on from the same text."""
+        """A copy that goes on from the same text."""
         other = BoundedText(self._limit)
         other._head, other._tail = [*self._head], deque(self._tail)
         other._head_size, other._tail_size, other._dropped = self._head_size, self._tail_size, self._dropped
@@ -60,7 +60,7 @@ class BoundedText:
 
 
 def add_piece(pieces: list[str] | deque[str], text: str) -> None:
-    """Many small pieces are few: each takes more room than its characters."""
+    """Append a text, joining small pieces: each piece takes more room than its characters."""
     if pieces and len(pieces[-1]) < _SMALL_PIECE:
         pieces[-1] += text
     else:

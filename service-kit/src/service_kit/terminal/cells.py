@@ -10,10 +10,10 @@ from functools import lru_cache
 Cells = list[str]
 TAB_WIDTH = 8
 MOST_MARKS = 32
-"""Characters in one cell; what would be more is left out of a line that is written over."""
+"""Characters in one cell; further marks are left out of a line that is written over."""
 _SINGLE = re.compile("[ -~\u00a1-\u00ac\u00ae-\u02ff\u0391-\u03ff\u0400-\u0482\u2010-\u2027\u2030-\u205e\u2190-\u2319"
                      "\u2500-\u25fc\u2800-\u28ff]*")  # fmt: skip
-"""Characters of one column each, which is most of what is ever written."""
+"""Characters of one column each, which make up most of any output."""
 _TABS = re.compile("(\t)")
 
 
@@ -41,17 +41,17 @@ def column_after(column: int, text: str) -> int:
 
 
 def most_columns(text: str) -> int:
-    """Not less than the columns of a text, nor than its characters, and soon counted."""
+    """An upper bound of a text's columns and characters that is cheap to compute."""
     return len(text) * (1 if text.isascii() else 2) + text.count("\t") * (TAB_WIDTH - 1)
 
 
 def shown(cells: Cells) -> str:
-    """The line as text. Spaces at its end, with which programs write over what stood there, are not seen."""
+    """The line as text. Trailing spaces, with which programs erase, are left out."""
     return "".join(cells).rstrip(" ")
 
 
 def write(cells: Cells, column: int, text: str) -> int:
-    """Write over what stands from a column on; answers the column after it."""
+    """Write over the cells from a column on; returns the column after the text."""
     for piece in _TABS.split(text) if "\t" in text else (text,):
         if piece == "\t":
             column = _tab(cells, column)
@@ -72,7 +72,7 @@ def clear(cells: Cells, start: int, end: int | None = None) -> None:
 
 
 def split_at(cells: Cells, column: int) -> None:
-    """What covers a column and the one before it, a wide character or a tab, becomes spaces."""
+    """Turn a wide character or a tab that covers a column and the one before it into spaces."""
     if not 0 < column < len(cells) or cells[column] != "":
         return
     first, last = column, column
@@ -111,7 +111,7 @@ def _put(cells: Cells, column: int, text: str) -> int:
 
 
 def _new_cells(text: str) -> tuple[Cells, str]:
-    """The cells, and the marks that come first and belong to what stands before."""
+    """The cells, and the leading marks, which belong to the character before the text."""
     new: Cells = []
     marks: list[str] = []
     for character in text:

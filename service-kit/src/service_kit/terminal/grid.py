@@ -1,8 +1,8 @@
 """The lines of a terminal with its cursor. Lines have no largest width, and those above the screen stay in reach of the
-cursor for some while: what is written in order is kept as it is, what is written over is as it ended.
+cursor for a while: text written in order is kept unchanged, overwritten text in its last state.
 
-The cursor reaches no more of a long line than its end, and nothing above it: a terminal would have wrapped that line
-and scrolled the rest out. So what a sequence costs is bounded, however much was written before it."""
+The cursor reaches only the end of a long line, and nothing above it: a terminal would have wrapped that line and
+scrolled the rest out. So the cost of a sequence is bounded, however much was written before it."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from service_kit.terminal.line import MOST_EDITED, Line
 
 ROWS, COLUMNS = 40, 160
 LIVE_LINES = 1_000
-"""So many the cursor may go back to."""
+"""Lines that the cursor can go back to."""
 LIVE_CHARACTERS = 250_000
 _KEPT_CHARACTERS = 60_000
 
 
 class Grid:
-    """Lines from the first one that can still change, in `history` those before. The cursor's column is None at the end
-    of its line. A grid without a history, as of a full-screen program, has `ROWS` lines of `COLUMNS` and forgets what
-    is scrolled out."""
+    """Lines from the first one that can still change; earlier ones are in `history`. The cursor's column is None at the
+    end of its line. A grid without a history, as of a full-screen program, has `ROWS` lines of `COLUMNS` and forgets
+    what is scrolled out."""
 
     def __init__(self, history: BoundedText | None) -> None:
         self._history = history
         self._lines = [Line()]
         self._plain: list[str] = []
         self._plain_size: int = 0
-        """What comes after the last line and was not looked at yet."""
+        """Characters after the last line that are not parsed yet."""
         self._written: int = 0
         self._top: int = 0
         self._row: int = 0
@@ -36,7 +36,7 @@ class Grid:
         self._saved: tuple[int, int] = (0, 0)
 
     def write(self, text: str) -> None:
-        """Text with line breaks and tabs, and nothing else that moves the cursor."""
+        """Write text with line breaks and tabs, and nothing else that moves the cursor."""
         if self._is_in_order:
             self._write_plain(text)
             return
@@ -50,14 +50,14 @@ class Grid:
             self._put(line)
 
     def text(self) -> str:
-        """All lines, as they are now."""
+        """The lines as they are now."""
         if self._history is None:
             return "\n".join(self._shown_lines()).rstrip("\n")
         return self.so_far().text()
 
     def so_far(self) -> BoundedText:
-        """The same, to go on from."""
-        # What is not looked at yet may go to the history first.
+        """The text so far, to go on from."""
+        # Pending text may go to the history first.
         lines = self._shown_lines()
         whole = self._history.copy() if self._history is not None else BoundedText(LIVE_CHARACTERS)
         whole.append("\n".join(lines))
@@ -86,7 +86,7 @@ class Grid:
         return self._row - self._top
 
     def move_to(self, row: int | None = None, column: int | None = None) -> None:
-        """To a row of the screen and a column, or within either."""
+        """Move to a row of the screen, a column, or both."""
         self._settle()
         column = self.column if column is None else column
         if row is not None:
@@ -94,7 +94,7 @@ class Grid:
         self._go_to(column)
 
     def move_by(self, rows: int = 0, columns: int = 0) -> None:
-        """Up beyond the screen as far as lines can still change, down to the screen's last row."""
+        """Move up beyond the screen as far as lines can still change, down to the screen's last row."""
         column = self.column
         if rows:
             lowest = max(self._top + ROWS - 1, self._row)
@@ -102,7 +102,7 @@ class Grid:
         self._go_to(min(column + columns, max(column, COLUMNS - 1)))
 
     def feed_line(self) -> None:
-        """To the beginning of the next line, a new one below the last."""
+        """Move to the beginning of the next line, a new one below the last."""
         self._settle()
         if self._row + 1 < len(self._lines) and self._region is None:
             self._row += 1
@@ -117,7 +117,7 @@ class Grid:
         self._place(0)
 
     def feed_line_back(self) -> None:
-        """A row up; at the top of the screen, all go down."""
+        """Move a row up; at the top of the screen, all lines go down."""
         column = self.column
         top = self._region[0] if self._region is not None else 0
         if self.screen_row == top:
@@ -134,7 +134,7 @@ class Grid:
         self.move_to(*self._saved)
 
     def set_region(self, first: int, last: int) -> None:
-        """Rows that are scrolled by themselves; all of the screen's are none."""
+        """Set the rows that scroll by themselves; a region of the whole screen is none."""
         self._settle()
         first, last = max(first, 0), min(last, ROWS - 1)
         self._region = (first, last) if first < last and (first, last) != (0, ROWS - 1) else None
@@ -143,7 +143,7 @@ class Grid:
     # Erasing
 
     def erase_line(self, how: int) -> None:
-        """From the cursor to the end (0), from the beginning to the cursor (1), or all (2)."""
+        """Erase from the cursor to the end (0), from the beginning to the cursor (1), or all (2)."""
         column = self.column
         if self._row < len(self._lines):
             cells = self._lines[self._row].cells
@@ -154,7 +154,7 @@ class Grid:
         self._place(column)
 
     def erase_screen(self, how: int) -> None:
-        """From the cursor on (0), up to the cursor (1), the screen (2), or what was scrolled out of it (3)."""
+        """Erase from the cursor on (0), up to the cursor (1), the screen (2), or what was scrolled out of it (3)."""
         column = self.column
         if how == 3:
             if self._history is not None:
@@ -203,7 +203,7 @@ class Grid:
             self._count(count)
 
     def insert_lines(self, count: int) -> None:
-        """Empty ones before the cursor's; the screen's last ones go."""
+        """Insert empty lines before the cursor's; the screen's last ones go."""
         self._settle()
         self._touch()
         last = self._last_row()
@@ -213,7 +213,7 @@ class Grid:
         self._place(0)
 
     def delete_lines(self, count: int) -> None:
-        """From the cursor's on; what is below comes up."""
+        """Delete lines from the cursor's on; those below come up."""
         self._settle()
         last = self._last_row()
         count = max(0, min(count, ROWS, last + 1 - self._row))
@@ -225,7 +225,7 @@ class Grid:
         self._place(0)
 
     def scroll(self, count: int) -> None:
-        """The screen's lines go up, or down where it is below zero."""
+        """Scroll the screen's lines up, or down for a negative count."""
         row, column = self.screen_row, self.column
         first, last = self._region if self._region is not None else (0, ROWS - 1)
         if count < 0:
@@ -238,7 +238,7 @@ class Grid:
         self.move_to(row, column)
 
     def _scroll_up(self, count: int) -> None:
-        """From the last row of what is scrolled."""
+        """Scroll up at the last row of the scrolled region."""
         if self._region is None:
             self._row += count
         elif self._region[0] == 0 and self._history is not None:
@@ -252,14 +252,14 @@ class Grid:
         self._touch()
 
     def _last_row(self) -> int:
-        """The last row of what is scrolled, among the lines."""
+        """The last row of the scrolled region, among the lines."""
         return self._top + (self._region[1] if self._region is not None else ROWS - 1)
 
     # Bookkeeping
 
     @property
     def _is_in_order(self) -> bool:
-        """Whether what is written next need not be looked at yet."""
+        """Whether the next text is written in order and need not be parsed yet."""
         return self._column is None and self._history is not None and self._region is None
 
     def _write_plain(self, text: str) -> None:
@@ -269,7 +269,7 @@ class Grid:
             self._shed()
 
     def _put(self, text: str) -> None:
-        """Text without line breaks. What goes beyond the end of the last line is in order again."""
+        """Put text without line breaks. The part beyond the end of the last line is in order again."""
         if self._history is None:
             self._put_wrapped(text)
             return
@@ -300,15 +300,15 @@ class Grid:
         self._place(column)
 
     def _width(self) -> int:
-        """Of the cursor's line."""
+        """The width of the cursor's line."""
         return self._lines[self._row].width if self._row < len(self._lines) else 0
 
     def _go_to(self, column: int) -> None:
-        """To a column that is on the screen, or of the line."""
+        """Go to a column that is on the screen, or of the line."""
         self._place(column if column < COLUMNS else min(column, max(self._width(), COLUMNS - 1)))
 
     def _place(self, column: int) -> None:
-        """The cursor's column; where it is the end of the last line, what comes is plain again."""
+        """Place the cursor in a column; at the end of the last line, further text is plain again."""
         self._column = max(0, column)
         if self._row >= len(self._lines):
             return
@@ -321,7 +321,7 @@ class Grid:
             self._column = None
 
     def _touch(self) -> None:
-        """The cursor's row is there, and the last rows are the screen."""
+        """Add lines up to the cursor's row, and keep the screen at the last rows."""
         while len(self._lines) <= self._row:
             self._lines.append(Line())
         over = len(self._lines) - ROWS - self._top
@@ -335,7 +335,7 @@ class Grid:
             self._freeze(min(len(self._lines) - LIVE_LINES // 2, self._row, self._top))
 
     def _settle(self) -> None:
-        """Make lines of what was not looked at yet."""
+        """Parse the pending text into lines."""
         if not self._plain:
             return
         text = "".join(self._plain)
@@ -353,7 +353,7 @@ class Grid:
         self._count(most_columns(text))
 
     def _shed(self) -> None:
-        """Give most of what was not looked at to the history."""
+        """Move most of the pending text to the history."""
         assert self._history is not None
         text = "".join(self._plain)
         at = text.rfind("\n", 0, len(text) - _KEPT_CHARACTERS) + 1 or len(text) - _KEPT_CHARACTERS
@@ -364,7 +364,7 @@ class Grid:
         self._plain, self._plain_size = [text[at:]], len(text) - at
 
     def _count(self, size: int) -> None:
-        """What was written since the lines were weighed; where they are too many, the first can't change any more."""
+        """Count written characters; if there are too many, the first lines can't change any more."""
         self._written += size
         if self._written <= LIVE_CHARACTERS:
             return
@@ -377,14 +377,14 @@ class Grid:
         self._written = total
 
     def _freeze(self, count: int) -> None:
-        """The first lines can't change any more."""
+        """Freeze the first lines: they can't change any more."""
         if self._history is None or count <= 0:
             return
         self._history.append("\n".join([*(line.shown for line in self._lines[:count]), ""]))
         self._drop(count)
 
     def _take_head(self, row: int) -> None:
-        """Nor can the lines before a long one, with the most of that."""
+        """Freeze the lines before a long one, and most of that line."""
         assert self._history is not None
         before = [line.shown for line in self._lines[:row]]
         self._history.append("\n".join([*before, self._lines[row].take_head()]))

@@ -5,12 +5,12 @@ from __future__ import annotations
 from service_kit.terminal.cells import Cells, cells_of, column_after, most_columns, shown, write
 
 MOST_EDITED = 4_000
-"""Columns of a line that can still be written over; what was written in order may have any number."""
+"""Columns of a line that can still be written over; text written in order may have any number."""
 _KEPT = MOST_EDITED // 2
 
 
 class Line:
-    """Knows its width, which is counted once for each character and only where it is asked for."""
+    """A line that knows its width, which is counted once for each character and only on demand."""
 
     __slots__ = ("_cells", "_most", "_text", "_width")
 
@@ -22,7 +22,7 @@ class Line:
 
     @property
     def width(self) -> int:
-        """Its columns."""
+        """The number of columns."""
         if self._cells is not None:
             return len(self._cells)
         if self._width is None:
@@ -31,7 +31,7 @@ class Line:
 
     @property
     def weight(self) -> int:
-        """Not less than its columns and its characters."""
+        """An upper bound of the columns and the characters."""
         return self._most if self._cells is None else max(len(self._cells), sum(map(len, self._cells)))
 
     @property
@@ -41,19 +41,19 @@ class Line:
 
     @property
     def shown(self) -> str:
-        """What is seen of it."""
+        """The visible text of the line."""
         return self._text if self._cells is None else shown(self._cells)
 
     @property
     def cells(self) -> Cells:
-        """To be written over."""
+        """The cells, which may be written over."""
         if self._cells is None:
             self._cells = cells_of(self._text)
             self._text = ""
         return self._cells
 
     def append(self, text: str) -> None:
-        """At its end."""
+        """Append text."""
         if self._cells is not None:
             write(self._cells, len(self._cells), text)
             return
@@ -63,7 +63,7 @@ class Line:
         self._most += most_columns(text)
 
     def take_head(self) -> str:
-        """All but the end, which can still be written over, leaves it."""
+        """Remove and return all but the end, which can still be written over."""
         if self._cells is not None:
             at = max(0, len(self._cells) - _KEPT)
             while at > 0 and self._cells[at] == "":

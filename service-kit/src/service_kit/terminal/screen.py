@@ -1,5 +1,5 @@
-"""What a terminal shows at the end of what a program wrote to it: progress that was drawn over and over again as its
-last state, without colours. Text that moves no cursor stays as it is, however long its lines are."""
+"""The final screen of a program's output: progress that was drawn over and over again as its last state, without
+colours. Text that moves no cursor stays as it is, however long its lines are."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from service_kit.terminal.grid import COLUMNS, ROWS, Grid
 
 MOST_CHARACTERS = 1_000_000
 MAX_HELD = 4096
-"""Of a sequence whose end has not come; what is longer is passed over."""
+"""Characters of an unfinished sequence that are held; a longer one is skipped."""
 _STRING_STARTS = "]P_^X"
 _STRING = "\x1b[\\]P_^X][^\x07\x18\x1a\x1b\n]*"
 _UNSEEN = re.compile(
@@ -45,10 +45,10 @@ _MOVES: Moves = {
     "S": Grid.scroll,
     "T": lambda grid, count: grid.scroll(-count),
 }
-"""By one number, 1 where none is given."""
+"""Cursor moves by one number, 1 by default."""
 _SAME_MOVES = {"`": "G", "a": "C", "e": "B"}
 _ERASES: Moves = {"J": Grid.erase_screen, "K": Grid.erase_line}
-"""By one number, 0 where none is given."""
+"""Erasing by one number, 0 by default."""
 _PLAIN: dict[str, Callable[[Grid], object]] = {
     "7": Grid.save_cursor,
     "8": Grid.restore_cursor,
@@ -59,13 +59,13 @@ _PLAIN: dict[str, Callable[[Grid], object]] = {
 
 
 class TerminalScreen:
-    """Fed with what is written, in pieces cut anywhere; memory and text are bounded by about `limit` characters."""
+    """Takes output in pieces cut anywhere; memory and text are bounded by about `limit` characters."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._main = Grid(BoundedText(limit))
         self._full: Grid | None = None
-        """Of a program that has taken the whole screen, which it gives back."""
+        """The grid of a full-screen program, which gives the screen back at its end."""
         self._raw: BoundedText | None = None
         self._held = ""
         self._is_passing_over = False
@@ -73,7 +73,7 @@ class TerminalScreen:
 
     @property
     def raw(self) -> str | None:
-        """What was written, where the screen shows something else."""
+        """The text as it was written, if the screen shows something else."""
         return self._raw.text() if self._raw is not None else None
 
     def text(self) -> str:
@@ -84,7 +84,7 @@ class TerminalScreen:
         return f"{main}\n{full}" if main and not main.endswith("\n") else main + full
 
     def feed(self, text: str) -> None:
-        """Take what was written next."""
+        """Take the next piece of output."""
         if self._raw is None and _is_special(text):
             self._raw = self._main.so_far()
         if self._raw is not None:
@@ -103,7 +103,7 @@ class TerminalScreen:
         return self._main if self._full is None else self._full
 
     def _complete(self, text: str) -> str:
-        """Without a sequence at the end that may go on in the next piece."""
+        """The text without a final sequence that may go on in the next piece."""
         self._held = ""
         if self._is_passing_over:
             if (end := _STRING_END.search(text)) is None:
@@ -112,7 +112,7 @@ class TerminalScreen:
             text, self._is_passing_over = text[end.end() :], False
         at = text.rfind("\x1b")
         if at > 0 and text.endswith("\x1b"):
-            # Of the two characters that end a string, the first may have come.
+            # The first of the two characters that end a string may have come.
             before = text.rfind("\x1b", 0, at)
             at = before if before >= 0 and _UNENDED.fullmatch(text, before) else at
         if at >= 0 and _UNENDED.fullmatch(text, at):
@@ -181,7 +181,7 @@ class TerminalScreen:
 
 
 def screen_text(text: str) -> str:
-    """What a terminal shows of a text."""
+    """The text as a terminal shows it."""
     if not _is_special(text):
         return text
     screen = TerminalScreen(max(MOST_CHARACTERS, len(text)))
@@ -195,7 +195,7 @@ def _is_special(text: str) -> bool:
 
 
 def _without_returns(text: str) -> str:
-    """Without the carriage returns before line breaks."""
+    """The text without carriage returns before line breaks."""
     if "\r\n" not in text:
         return text
     *ended, last = text.split("\n")

@@ -1,4 +1,4 @@
-"""Serve the endpoint until told to end."""
+"""Serve the endpoint until a signal ends it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ _LOOK_AT_CLOCK_S = 30.0
 
 
 class _Server(uvicorn.Server):
-    """Tells when it answers, and leaves signals to us: its own handling would end the process before our children."""
+    """A server that reports when it is ready and leaves signals to us: its own handling would end the process before
+    our children."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
@@ -49,7 +50,7 @@ class _Server(uvicorn.Server):
         self._leaving.set()
 
     async def main_loop(self) -> None:
-        # Theirs looks ten times a second whether it is to end, which is most of what a sandbox that waits would do.
+        # uvicorn's loop polls ten times a second, which would be most of an idle sandbox's work.
         while not await self.on_tick(0):
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_TICK_S):
@@ -113,7 +114,8 @@ async def _announce(server: _Server, services: Services) -> None:
 
 
 async def _wake_when_claimed(services: Services) -> None:
-    """A browser that wakes up takes the processors for a moment: the first command of whoever claims has them first."""
+    """Wake the desktop some time after a claim: the browser takes the processors for a moment, and the claimant's first
+    command comes first."""
     await services.access.claimed.wait()
     await asyncio.sleep(_HEAD_START_S)
     if services.desktop is not None:
@@ -121,9 +123,9 @@ async def _wake_when_claimed(services: Services) -> None:
 
 
 async def _end_in_time(access: Access, end: Callable[[], None]) -> None:
-    """A claimed sandbox does not outlive its time, whatever became of its manager, which has the first go."""
+    """End a claimed sandbox when its time is over, whatever became of its manager, which has the first go."""
     await access.claimed.wait()
-    # The machine's clock may be set: nothing but a look tells.
+    # The machine's clock may be set, so it is polled.
     while access.ends_at is not None and (left := access.ends_at + _OVERTIME_S - time.time()) > 0:  # noqa: ASYNC110
         await asyncio.sleep(min(left, _LOOK_AT_CLOCK_S))
     end()
@@ -135,8 +137,8 @@ def _on_orphaned(end: Callable[[], None]) -> None:
 
 
 async def _on_disk_full(services: Services, *, goes_on: bool) -> None:
-    """What runs may be what fills it; what frees it again is a new command. Where it goes on, what was left running
-    behind a command or beside it ends, too."""
+    """End the commands that may fill the workspace; a new command can free it again. If the disk still fills after that
+    (`goes_on`), end programs left in the background as well."""
     disk = services.keep_alive.disk
     _log.warning("the workspace holds more than it may", extra={"bytes": disk.used_bytes, "files": disk.used_files})
     if goes_on:

@@ -51,7 +51,7 @@ def _absolute(path: Path) -> Path:
 
 
 class Settings(BaseSettings):
-    """Everything the tool API is told by whoever starts the sandbox."""
+    """Settings of the tool API from whoever starts the sandbox."""
 
     model_config = SettingsConfigDict(frozen=True, extra="ignore")
 

@@ -1,8 +1,8 @@
-"""What a sandbox that nobody has claimed does before it says that it is ready.
+"""Warm-up of an unclaimed sandbox before it reports that it is ready.
 
-Whoever claims it waits for its first answers: nothing is left to be loaded then, no shell to be started, and no browser
-in the middle of its own start takes the processors. Until then its desktop rests, held still by the sandbox itself; the
-endpoint and the shell wait, which costs nothing, and answer at once.
+A claimant waits for the first answers: by then everything is loaded, the shell runs, and no starting browser takes the
+processors. Until the claim the sandbox holds its own desktop still; the endpoint and the shell wait, which costs
+nothing, and answer at once.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _LONGEST_S = 6.0
 
 
 async def warm_up(services: Services, serve: Callable[[socket.socket], Awaitable[None]]) -> None:
-    """Start the shell, answer a first request, wait until the desktop has settled, for a bounded time, and hold it."""
+    """Start the shell, answer a first request, wait until the desktop has settled, for a bounded time, and stop it."""
     await (await services.shells.open(DEFAULT_SHELL)).warm_up()
     await _answer_a_first_request(serve)
     if services.desktop is not None:

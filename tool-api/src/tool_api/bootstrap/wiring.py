@@ -56,7 +56,7 @@ TEMPORARY = Path("/tmp")
 
 @asynccontextmanager
 async def open_services(settings: Settings) -> AsyncGenerator[Services]:
-    """All parts, started; at the end the calls are cancelled first, then kernels, shells and desktop end with all they
+    """Start all parts; at the end, cancel the calls first, then end kernels, shells and the desktop with all they
     run."""
     async with AsyncExitStack() as stack:
         desktop = None

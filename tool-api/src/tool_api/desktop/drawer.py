@@ -14,14 +14,14 @@ from tool_api.tools.browser.cdp import CdpConnection, CdpError, Payload
 from tool_api.tools.documents.drawings import LIBRARIES, MAX_DRAWINGS, MAX_SOURCE_CHARACTERS, Drawing, Drawn
 
 _ALL_S = 30.0
-"""For all drawings of a document: a text must be printed, too, whose diagrams never end."""
+"""Time limit for all drawings of a document: a text whose diagrams never end must be printed as well."""
 _TOO_LONG = Drawn(fault="drawing it, or those before it, took too long")
 _ANSWER = TypeAdapter(dict[Literal["made", "fault"], str])
 _DRAW = Path(__file__).with_name("drawing.js").read_text()
 
 
 async def draw(connection: CdpConnection, wanted: Sequence[Drawing]) -> list[Drawn]:
-    """One for each of the first `MAX_DRAWINGS`, whatever goes wrong with it."""
+    """One result for each of the first `MAX_DRAWINGS` drawings, even if drawing it fails."""
     drawn: list[Drawn] = []
     wanted = wanted[:MAX_DRAWINGS]
     if not all((LIBRARIES / name).exists() for name in ("katex.min.js", "mermaid.min.js")):

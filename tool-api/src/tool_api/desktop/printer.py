@@ -19,13 +19,13 @@ from tool_api.tools.documents.controller import NotMadeError
 from tool_api.tools.documents.drawings import Drawings
 
 _OPEN_S = 20.0
-"""For a browser that is still starting while the session's other programs have the processors."""
+"""Time limit for the browser to start while the session's other programs use the processors."""
 _LONGEST_S = 3600.0
-"""Of one step; whoever calls has less time."""
+"""Time limit of one step; the caller's own limit is shorter."""
 _ADDRESS = "http://document.invalid/"
 _HEADERS = {
     "Content-Type": "text/html; charset=utf-8",
-    # All walls hold by themselves: the page runs nothing, and what it asks for is neither asked for nor answered.
+    # Each barrier is enough by itself: no scripts here, no loading here, and requests are not answered either.
     "Content-Security-Policy": "sandbox; default-src 'none'; img-src data:; font-src data:; style-src 'unsafe-inline'",
     "Referrer-Policy": "no-referrer",
 }
@@ -35,18 +35,18 @@ _PAPER = {
     "generateTaggedPDF": True,
     "generateDocumentOutline": True,
 }
-"""Its size stands in the page."""
+"""Print options; the page itself sets the paper size."""
 
 
 class HeadlessPrinter:
-    """One page at a time; a browser is started for each, which costs 2 to 3 seconds and 250 MB for as long."""
+    """Prints one page at a time; each starts a browser, which costs 2 to 3 seconds and 250 MB meanwhile."""
 
     def __init__(self, settings: DesktopSettings) -> None:
         self._settings = settings
         self._path = programs.find_programs(settings.search_path).browser
         self._turn = asyncio.Lock()
         self.control_address: str | None = None
-        """Of the browser that prints now."""
+        """Control address of the browser that prints now."""
 
     async def print_page(self, make_page: Callable[[], str], drawings: Drawings, within_s: float) -> bytes:
         """A PDF of the page that is made once all is drawn. Cancelling ends the browser. Raises `NotMadeError`."""
@@ -84,7 +84,8 @@ class HeadlessPrinter:
 
 
 class _Conversation:
-    """With one browser, about one page: its own request is answered with what it is, and every other one fails."""
+    """The control session with one browser about one page: the page's own request is answered with its content, and
+    every other one fails."""
 
     def __init__(self) -> None:
         self._page = ""

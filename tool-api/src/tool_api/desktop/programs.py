@@ -1,4 +1,4 @@
-"""Which programs there are, and how each is called."""
+"""The programs of the desktop, and the command line of each."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ QUIET_FLAGS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Programs:
-    """Paths of the programs found, None where there is none."""
+    """Paths of the installed programs, None for missing ones."""
 
     xvnc: str | None
     window_manager: str | None
@@ -44,7 +44,7 @@ class Programs:
 
     @property
     def missing(self) -> str | None:
-        """What is lacking, in words; None when all are there."""
+        """The names of missing programs; None if all are installed."""
         wanted = {"Xvnc": self.xvnc, "openbox": self.window_manager, "Chrome or Chromium": self.browser}
         lacking = [name for name, path in wanted.items() if path is None]
         return f"not installed: {', '.join(lacking)}" if lacking else None
@@ -111,7 +111,7 @@ def browser_command(path: str, settings: DesktopSettings) -> list[str]:
 
 
 def printing_command(path: str, profile: Path) -> list[str]:
-    """Chrome without a window, which finds no address whatever it is asked for."""
+    """Chrome without a window, which can resolve no address."""
     return [
         path,
         "--headless",
@@ -128,12 +128,12 @@ def printing_command(path: str, profile: Path) -> list[str]:
 
 
 def cdp_address(line: str) -> str | None:
-    """Where a Chrome that says this line is controlled."""
+    """The control address in Chrome's output line."""
     return found.group(1) if (found := _CDP_ADDRESS.search(line)) else None
 
 
 def environment(settings: DesktopSettings, display: str | None = None) -> dict[str, str]:
-    """What the desktop's programs see: nothing of the supervisor's own settings."""
+    """The environment of the desktop's programs, without the supervisor's own settings."""
     kept = ("PATH", "LANG", "LC_ALL", "TZ", "XDG_DATA_DIRS", "FONTCONFIG_PATH", "SSL_CERT_FILE", "TMPDIR")
     values = {name: os.environ[name] for name in kept if name in os.environ}
     values |= {
@@ -141,7 +141,7 @@ def environment(settings: DesktopSettings, display: str | None = None) -> dict[s
         "XDG_CONFIG_HOME": str(settings.home / ".config"),
         "XDG_CACHE_HOME": str(settings.home / ".cache"),
         "XDG_RUNTIME_DIR": str(settings.run_dir),
-        # No session bus is there: without this each of Chrome's services would look for one.
+        # There is no session bus: without this each of Chrome's services would look for one.
         "DBUS_SESSION_BUS_ADDRESS": "disabled:",
         "NO_AT_BRIDGE": "1",
     }

@@ -1,4 +1,4 @@
-"""Holding programs still by signal, with all they started, and letting them go on."""
+"""Stop programs by signal, with all they started, and let them go on."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _DEAD = (b"Z", b"X")
 
 
 async def stop_processes(programs: Callable[[], Iterable[int]], *, longest_s: float = _LONGEST_S) -> bool:
-    """Stop them; False when some can't be, or go on being started.
+    """Stop the programs; False if some can't be stopped, or new ones keep starting.
 
-    Who is stopped can start nobody, so once two looks in a row find nobody at work all are held.
+    A stopped process can start no other, so once two looks in a row find none running all are stopped.
     """
     loop = asyncio.get_running_loop()
     until, quiet = loop.time() + longest_s, 0
@@ -36,13 +36,13 @@ async def stop_processes(programs: Callable[[], Iterable[int]], *, longest_s: fl
 
 
 def are_stopped(programs: Iterable[int]) -> bool:
-    """Whether all of them are there, and they and all they started are stopped."""
+    """Whether all programs exist, and they and all they started are stopped."""
     known = list(programs)
     return all(_state(pid) in _STOPPED for pid in known) and not _running_pids(known)
 
 
 def resume_processes(programs: Iterable[int]) -> None:
-    """Let them and all they started go on."""
+    """Let the programs and all they started go on."""
     _send(_families(programs), signal.SIGCONT)
 
 

@@ -1,4 +1,4 @@
-"""Where the desktop keeps its things and how it looks."""
+"""Folders, ports and look of the desktop."""
 
 from __future__ import annotations
 

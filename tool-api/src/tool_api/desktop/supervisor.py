@@ -31,9 +31,9 @@ Up = Callable[[DesktopProgram], Awaitable[None]]
 class Desktop:
     """The X server, the window manager and Chrome, one after the other as each becomes ready.
 
-    Use it as an async context manager. What dies is started anew with growing pauses; when the X server dies the
-    others go with it. A program that fails to start three times in a row counts as failed and is still tried.
-    While it rests its programs are held still and nothing is started; whoever needs it wakes it.
+    Use it as an async context manager. Programs that die are restarted with growing pauses; if the X server dies the
+    others end with it. A program that fails to start three times in a row counts as failed and is still tried. While it
+    rests its programs are stopped and nothing is started; its users wake it.
     """
 
     def __init__(self, settings: DesktopSettings) -> None:
@@ -50,7 +50,7 @@ class Desktop:
         self._awake = asyncio.Event()
         self._awake.set()
         self.reason = self._programs.missing
-        """Why there is no desktop, or none that is whole."""
+        """The reason why the desktop is missing or incomplete."""
 
     @property
     def has_desktop(self) -> bool:
@@ -98,7 +98,7 @@ class Desktop:
         return self._cdp
 
     async def restart_browser(self) -> None:
-        """End Chrome, hung or not; it is started anew as one that ended by itself."""
+        """End Chrome, hung or not; it is restarted as if it had ended by itself."""
         self.wake()
         if (chrome := self._chrome) is not None:
             self._cdp = None
@@ -106,18 +106,18 @@ class Desktop:
 
     @property
     def rests(self) -> bool:
-        """Whether all of it is there and held still."""
+        """Whether the whole desktop is up and stopped."""
         is_whole = ServiceState.STARTING not in self._states.values()
         return is_whole and not self._awake.is_set() and are_stopped(self._pids)
 
     async def rest(self) -> None:
-        """Hold it still; `rests` tells whether that could be done."""
+        """Stop the desktop's programs; `rests` reports whether that worked."""
         self._awake.clear()
         # Whoever needs it meanwhile has it at once.
         await stop_processes(lambda: () if self._awake.is_set() else self._pids)
 
     def wake(self) -> None:
-        """Let it go on; nothing when it does."""
+        """Let the desktop go on; does nothing if it runs."""
         if not self._awake.is_set():
             self._awake.set()
             resume_processes(self._pids)

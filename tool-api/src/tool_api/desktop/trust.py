@@ -1,4 +1,4 @@
-"""Let Chrome trust the authorities the machine trusts beyond the usual, where the network re-signs TLS.
+"""Let Chrome trust the machine's additional certificate authorities, for networks that re-sign TLS.
 
 Chrome brings roots of its own and asks only its user's NSS database beside them. The image does this by policy; a
 sandbox without an image of ours needs `certutil` for it.
@@ -24,7 +24,7 @@ MOST_AUTHORITIES = 50
 
 
 async def trust_authorities(settings: DesktopSettings) -> None:
-    """Write the NSS database anew, once a sandbox. Whatever fails is logged: pages then show the usual warning."""
+    """Rebuild the NSS database, once a sandbox. Failures are logged: pages then show the usual warning."""
     path = find_program(CERTUTIL, search_path=settings.search_path)
     authorities = sorted(settings.authorities.rglob("*.crt"))[:MOST_AUTHORITIES]
     database = settings.home / ".pki" / "nssdb"

@@ -1,1 +1,1 @@
-"""Documents as text, and text as documents. What others made is taken apart in programs of their own."""
+"""Documents as text, and text as documents. Untrusted documents are parsed in programs of their own."""

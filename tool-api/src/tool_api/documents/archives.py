@@ -21,11 +21,11 @@ _ENCODINGS = frozenset({b"utf-8", b"utf-16", b"us-ascii", b"ascii", b"iso-8859-1
 
 
 class BrokenPartError(Exception):
-    """One part of a document can't be read; the message says why. The others can."""
+    """One part of a document can't be read; the message says why. The other parts can."""
 
 
 def checked_names(archive: zipfile.ZipFile) -> frozenset[str]:
-    """The names in it. What is packed within one of its entries once more is nobody's to unpack.
+    """The names in the archive. Archives within its entries are not unpacked.
 
     Raises:
         RefusedDocumentError: it would unpack to more than is read, or is encrypted.
@@ -68,8 +68,8 @@ class Archive:
             raise BrokenPartError("its bytes are damaged") from error
 
     def read_xml(self, name: str) -> bytes:
-        """Raises `BrokenPartError`, also for a part that declares types or entities, which no Office program writes
-        and whoever wants other files read does."""
+        """Raises `BrokenPartError`, also for a part that declares types or entities: no Office program writes them, and
+        attackers use them to have other files read."""
         content = self.read(name)
         if not name.lower().endswith(_OPAQUE):
             check_xml(name, content)

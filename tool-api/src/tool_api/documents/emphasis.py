@@ -29,7 +29,7 @@ _IDEOGRAPHIC_FORMS = range(0xE0100, 0xE01F0)
 
 
 def with_emphasis(markdown: MarkdownIt) -> MarkdownIt:
-    """One that reads emphasis so; before its rules are configured."""
+    """The parser with this reading of emphasis; call it before its rules are configured."""
     markdown.inline = _Inline()
     return markdown
 
@@ -69,7 +69,7 @@ def _is_wide_before(before: str, varied: str | None) -> bool:
 
 
 def _is_wide(char: str) -> bool:
-    """Whether it is of such a script, or punctuation of its width; no emoji."""
+    """Whether the character belongs to such a script or is punctuation of its width; False for an emoji."""
     match unicodedata.east_asian_width(char):
         case "F" | "H":
             return True
@@ -82,7 +82,8 @@ def _is_wide(char: str) -> bool:
 
 
 def _is_emoji(code: int) -> bool:
-    """Of what is wide: the signs below the scripts, and the blocks of pictures without squared ideographs."""
+    """Whether a wide character is an emoji: symbols below the scripts, and the picture blocks without squared
+    ideographs."""
     if code in (0x2329, 0x232A):
         return False
     return 0x2300 <= code < 0x2E80 or (0x1F000 <= code <= 0x1FAFF and not 0x1F200 <= code <= 0x1F265)

@@ -1,7 +1,7 @@
-"""Bounds of a program that takes a document apart, which somebody may have made to take that program over.
+"""Sandbox of a program that parses a document, which may have been crafted to take that program over.
 
-Of what Python itself does, nothing opens a file or a connection, or starts a program, once the fence is up: only what
-Python is made of is still read, as parts of it are loaded late.
+Once the fence is up, Python opens no file or connection and starts no program; only files of Python itself are still
+read, as parts of it are loaded late.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ _REFUSED_EVENTS = frozenset({"os.remove", "os.rename", "os.rmdir", "os.mkdir", "
 
 
 def limit() -> None:
-    """Time and memory of this process."""
+    """Limit the time and memory of this process."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 def install() -> None:
-    """For the rest of this process, once the libraries that it needs are loaded."""
-    # Else files of the machine are looked up the first time that a library asks for the type of a name.
+    """Put up the fence for the rest of this process, once the libraries that it needs are loaded."""
+    # Without this, the first type lookup of a library would read files of the machine.
     mimetypes.init(())
     of_python = tuple(f"{os.path.realpath(folder)}/" for folder in sys.path if folder)
 

@@ -15,7 +15,7 @@ from markdown_it.token import Token
 _REFERENCE = re.compile(r"\[\^([^\[\]\s^]{1,100})\]")
 _DEFINITION = re.compile(_REFERENCE.pattern + r":[ \t]*")
 _INDENT = 4
-"""By so much the further blocks of a note are indented."""
+"""Spaces by which further blocks of a note are indented."""
 
 
 class _Note(NamedTuple):
@@ -24,7 +24,7 @@ class _Note(NamedTuple):
 
 
 def with_footnotes(markdown: MarkdownIt) -> MarkdownIt:
-    """One that sets the notes at the end, those too to which nothing refers."""
+    """The parser with footnotes: it sets the notes at the end, including unreferenced ones."""
     markdown.block.ruler.before("reference", "footnote", _definition, {"alt": ["paragraph", "reference"]})
     markdown.inline.ruler.before("link", "footnote", _reference)
     markdown.core.ruler.after("inline", "footnotes", _set_at_end)
@@ -39,7 +39,7 @@ def _definition(state: StateBlock, first: int, last: int, silent: bool) -> bool:
     if found is None or silent:
         return found is not None
     if state.tokens and state.tokens[-1].type in ("list_item_open", "footnote_open"):
-        # Of a list of notes, or of another note: without it that would be empty.
+        # The first line of a list item or of another note, which would be empty without it.
         return False
     label = found[1].lower()
     _labels(state.env).add(label)

@@ -1,4 +1,5 @@
-"""Formulas in Markdown, as models write them: `$…$`, `$$…$$`, `\\(…\\)` or `\\[…\\]`. Amounts of money are none."""
+"""Formulas in Markdown, as models write them: `$…$`, `$$…$$`, `\\(…\\)` or `\\[…\\]`. Amounts of money are no
+formulas."""
 
 from __future__ import annotations
 
@@ -12,14 +13,14 @@ from markdown_it.rules_inline.state_inline import StateInline
 LONGEST = 2_000
 _MOST_LINES = 200
 _PAIRS = (("$$", "$$"), (r"\[", r"\]"), (r"\(", r"\)"), ("$", "$"))
-# What a text between escaped brackets needs to be a formula, and one that begins with a number, as an amount does.
+# Signs of a formula, required between escaped brackets, and after a number, which may be an amount.
 _IS_MATH = re.compile(r"[\\^_={}+<>]")
 _BETWEEN_WORDS = re.compile(r"[\s\u3001\u3002\uff0c\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
 _WORD = re.compile(r"[A-Za-z0-9_]")
 
 
 class Formula(NamedTuple):
-    """In TeX; `is_displayed` is one on a line of its own, and the text goes on at `end`."""
+    """A formula in TeX; `is_displayed` if it is on a line of its own, and the text goes on at `end`."""
 
     tex: str
     is_displayed: bool
@@ -59,7 +60,7 @@ def _among_words(text: str, at: int) -> Formula | None:
 
 
 def with_formulas(markdown: MarkdownIt) -> MarkdownIt:
-    """One that makes tokens `formula` of them, whose markup is `display` for one on a line of its own."""
+    """The parser with formulas: they become tokens `formula`, whose markup is `display` on a line of their own."""
     markdown.inline.ruler.before("escape", "formula", _inline)
     markdown.inline.add_terminator_char("$")
     markdown.block.ruler.before("fence", "formula", _block, {"alt": ["paragraph", "reference", "blockquote", "list"]})

@@ -1,4 +1,4 @@
-"""What a file is, by how it begins: whether it is read as the lines it has, or by a program that knows its format."""
+"""The kind of a file by its first bytes: read as lines, or by a program that knows its format."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _OFFICE = frozenset({".docx", ".docm", ".dotx", ".dotm", ".xlsx", ".xlsm", ".xlt
 _OTHER_ARCHIVES = frozenset({".odt", ".ott", ".ods", ".ots", ".odp", ".otp", ".odg"}) | frozenset(
     {".epub", ".pages", ".numbers", ".key"}
 )
-# What such an archive begins with, whatever its name ends in.
+# The first bytes of such an archive, whatever its name ends in.
 _OFFICE_MARKS = (b"[Content_Types].xml", b"_rels/", b"mimetypeapplication/vnd.oasis", b"mimetypeapplication/epub+zip")
 _NAME_IN_ZIP = 30
 _MAILS = frozenset({".eml", ".mht", ".mhtml"})
@@ -35,8 +35,8 @@ _WIDE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_LE, co
 
 
 class Kind(StrEnum):
-    """How a file becomes text. `LINES` is read as it is, in the encoding it has; so is what is `BINARY` by its
-    beginning, should it turn out to be text after all, and a `DRAWING` (SVG), which is shown as a picture, too."""
+    """The way a file is turned into text. `LINES` is read as it is, in its encoding; so is a file that begins as
+    `BINARY` but turns out to be text, and a `DRAWING` (SVG), which is shown as a picture too."""
 
     LINES = "lines"
     BINARY = "binary"
@@ -52,8 +52,8 @@ class Kind(StrEnum):
 
 
 def kind_of(head: bytes, path: str, *, as_text: bool) -> Kind:
-    """By the first `SNIFFED_BYTES` of a file. Of a page or a notebook its source is what it has,
-    unless its text is asked for."""
+    """The kind of a file by its first `SNIFFED_BYTES`. Pages and notebooks are read as source unless `as_text` is
+    set."""
     suffix = PurePosixPath(path).suffix.lower()
     if is_picture(head):
         return Kind.PICTURE
@@ -79,12 +79,12 @@ def kind_of(head: bytes, path: str, *, as_text: bool) -> Kind:
 
 
 def is_drawing(head: bytes) -> bool:
-    """Whether it begins as a drawing in SVG does."""
+    """Whether the file begins like an SVG drawing."""
     return _SVG.match(head) is not None
 
 
 def is_picture(head: bytes) -> bool:
-    """Whether it begins as a picture of pixels does, whatever its name is."""
+    """Whether the file begins like a pixel picture, whatever its name."""
     if head.startswith(_PICTURES) or (head.startswith(b"RIFF") and head[8:12] == b"WEBP"):
         return True
     if head.startswith(b"BM"):

@@ -1,5 +1,5 @@
-"""What links and pictures of a text lead to, as models write it: paths with blanks are targets too, and what is
-defined as the target of a reference but is none stays text."""
+"""Targets of links and pictures as models write them: paths with blanks are targets too, and a reference definition
+whose target is none stays text."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PROSE = re.compile("[《》〈〉「」『』“”，。；、：]")
 
 
 def with_link_targets(markdown: MarkdownIt) -> MarkdownIt:
-    """One that reads them so."""
+    """The parser with link targets read that way."""
     parse = markdown.helpers.parseLinkDestination
 
     def destination(text: str, start: int, end: int) -> Any:
@@ -43,7 +43,7 @@ def with_link_targets(markdown: MarkdownIt) -> MarkdownIt:
 
 
 def _spaced(text: str, start: int, end: int, found: Any) -> str:
-    """The whole destination, where only its beginning was found, which is no link by the rules; else nothing."""
+    """The whole destination, if only its beginning was found, which is no link by the rules; else nothing."""
     after = text[found.pos : end] if found.ok else ""
     if after[:1] not in (" ", "\t") or text[start] == "<" or re.match(r"""\s*[)"'(]""", after):
         return ""
@@ -54,7 +54,7 @@ def _spaced(text: str, start: int, end: int, found: Any) -> str:
 
 
 def _reference(state: StateBlock, first: int, last: int, silent: bool) -> bool:
-    """The definition of a reference. It is shown nowhere, so text that only looks like one is none."""
+    """The definition of a reference. Definitions are not shown, so text that only looks like one is none."""
     known = cast("dict[str, dict[str, Any]]", state.env.setdefault("references", {}))
     again = cast("list[dict[str, Any]]", state.env.setdefault("duplicate_refs", []))
     before = len(known)

@@ -1,9 +1,9 @@
-"""Makes the HTML that is printed of Markdown, as a program of its own: some texts take very long.
+"""Converts Markdown into the HTML that is printed, as a program of its own: some texts take very long.
 
-Its argument: JSON with a `mark` that nobody who wrote the text knows. Standard input: the text in UTF-8. Standard
-output: JSON with `title` (of its first heading), `html`, in which the address of the picture N is `mark`:N and
-`<!--mark:N-->` stands for the drawing N, `pictures`, the addresses as they were written, and `drawings`, each with its
-`kind` (`formula`, `displayed` or `diagram`) and its `source`.
+Its argument: JSON with a `mark` that the text's author can't know. Standard input: the text in UTF-8. Standard output:
+JSON with `title` (of its first heading), `html`, in which the address of the picture N is `mark`:N and `<!--mark:N-->`
+stands for the drawing N, `pictures`, the addresses as they were written, and `drawings`, each with its `kind`
+(`formula`, `displayed` or `diagram`) and its `source`.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ class _Pictures:
         return f"{self._mark}:{self.written.index(written)}"
 
     def within(self, content: str) -> str:
-        """With the addresses of pictures in HTML replaced."""
+        """The HTML with the addresses of its pictures replaced."""
         return _IMG.sub(lambda found: f'{found[1]}"{self.address(html.unescape(found[2][1:-1]))}"', content)
 
 
 class _Drawings:
-    """What is drawn by libraries elsewhere: formulas and diagrams."""
+    """Formulas and diagrams, which are drawn elsewhere by libraries."""
 
     def __init__(self, mark: str) -> None:
         self.all: list[dict[str, str]] = []
@@ -78,7 +78,7 @@ class _Drawings:
 
 
 def markdown_parser() -> MarkdownIt:
-    """Reads Markdown as it is printed."""
+    """The parser of Markdown that is printed."""
     markdown = with_emphasis(MarkdownIt("zero")).configure("commonmark").enable(["table", "strikethrough"])
     return with_link_targets(with_footnotes(with_formulas(markdown)))
 
@@ -91,7 +91,7 @@ def main() -> None:
     drawings = _Drawings(mark)
     drawings.teach(markdown)
     fence.install()
-    # What is addressed is looked at below: else it would stand in the page as it was written.
+    # Addresses are checked below: a link refused here would stay in the page as written text.
     markdown.validateLink = lambda url: True
     pictures = _Pictures(mark)
     tokens = markdown.parse(text)

@@ -8,11 +8,11 @@ from itertools import islice
 from typing import Protocol
 
 LONGEST_LINE = 4_000
-"""Longer ones are several: what is left out of a part is left out by lines."""
+"""Longer lines are split: a part leaves out whole lines only."""
 
 
 class RefusedDocumentError(Exception):
-    """Nothing of it is read; the message says why, and what may help."""
+    """The document was refused; the message says why, and what may help."""
 
 
 class Document(Protocol):
@@ -28,7 +28,7 @@ class Document(Protocol):
     def count(self) -> int: ...
 
     def mark(self, number: int) -> str:
-        """What stands above a page, empty where the document has no pages."""
+        """The mark above a page, empty if the document has no pages."""
         ...
 
     def lines(self, number: int) -> Iterator[str]:
@@ -38,8 +38,8 @@ class Document(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """Pages and lines count from 1. Lines are those of the first page and of the last one, which is the first one where
-    only lines are named."""
+    """The requested part. Pages and lines count from 1. Line numbers refer to the first page and the last one, which is
+    the first one if only lines are named."""
 
     start_page: int = 1
     end_page: int | None = None
@@ -55,7 +55,7 @@ class _Position:
 
 
 def read_part(document: Document, asked: Asked) -> str:
-    """Raises `RefusedDocumentError` where there is nothing at the place that was asked for."""
+    """The text of the requested part. Raises `RefusedDocumentError` if there is nothing at that place."""
     if asked.start_page > document.count:
         raise RefusedDocumentError(f"It has only {_plural(document.count, document.unit)}.")
     last = asked.end_page or (asked.start_page if asked.end_line is not None else document.count)

@@ -1,7 +1,7 @@
-"""Makes of a picture one that models take, as a program of its own: whoever made it decides how long that takes.
+"""Converts a picture into one that models take, as a program of its own: the time depends on the picture's maker.
 
 No argument is read. Standard input: the picture. Standard output: JSON, with `image` (base64), `media_type` and `said`,
-or with `refused` where there is none to be had. What the picture is, its content tells.
+or with `refused` if there is none. The format is detected from the content.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from tool_api.text_encoding import UTF8, encoding_of, shown_text
 MAX_BYTES = 64 * 1024 * 1024
 MAX_PIXELS = 60_000_000
 MAX_JPEG_PIXELS = 250_000_000
-"""Of a JPEG no more is decoded than is shown."""
+"""Size limit of a JPEG, of which no more is decoded than is shown."""
 LONG_SIDE = 1568
-"""What providers make of a larger picture themselves."""
+"""The long side to which providers shrink larger pictures themselves."""
 DRAWN_WIDTH = 1024
-"""Of a drawing, which has no size of its own."""
+"""The width of a drawing, which has no size of its own."""
 MIN_SIDE = 32
 """Smaller ones fail at open models."""
 MAX_PNG_BYTES = 1_000_000
@@ -75,8 +75,8 @@ def _make(data: bytes) -> dict[str, str]:
 
 
 def _drawn(data: bytes) -> bytes:
-    """A drawing in SVG as a PNG that is `DRAWN_WIDTH` wide. Nothing is fetched from the network for it, and none of its
-    scripts runs."""
+    """A drawing in SVG as a PNG that is `DRAWN_WIDTH` wide. Nothing is fetched from the network, and its scripts do not
+    run."""
     library: Any = importlib.import_module("resvg_py")
     try:
         return bytes(
@@ -87,12 +87,12 @@ def _drawn(data: bytes) -> bytes:
 
 
 def _load_formats() -> None:
-    """Before the fence is up."""
+    """Load the picture formats before the fence is up."""
     importlib.import_module("resvg_py")
     heif: Any = importlib.import_module("pi_heif")
     heif.register_heif_opener(thumbnails=False)
     Image.init()
-    Image.MAX_IMAGE_PIXELS = None  # what is opened is measured by `_check_size`, before anything is decoded
+    Image.MAX_IMAGE_PIXELS = None  # `_check_size` checks the size before anything is decoded
 
 
 def _check_size(picture: Image.Image) -> None:
@@ -104,7 +104,7 @@ def _check_size(picture: Image.Image) -> None:
 
 
 def _frames(picture: Image.Image) -> bool:
-    """Whether there is more than the first of them. Those of a JPEG are previews of it."""
+    """Whether there is more than one frame. Further frames of a JPEG are previews of it."""
     if picture.format in _JPEG:
         return False
     return sum(1 for _ in zip(range(2), ImageSequence.Iterator(picture), strict=False)) > 1 and not picture.seek(0)
@@ -137,7 +137,7 @@ def _shrink(picture: Image.Image) -> Image.Image:
 
 
 def _to_eight_bits(picture: Image.Image) -> Image.Image:
-    """Pillow would cut off what is brighter than 255."""
+    """The picture in eight bits a channel; Pillow would cut off values above 255."""
     if not picture.mode.startswith(("I", "F")):
         return picture
     wide: Any = picture.convert("F")  # its types are partly unknown

@@ -1,8 +1,8 @@
 """Characters that Chrome writes into a PDF in place of common Chinese ones, and the common ones.
 
-A font has one picture for both, and of the two characters that it belongs to the PDF names the first. Shown it is the
-same; searched for or copied it is another word. Unicode has the plain forms of the first block in its tables of
-compatibility; of the second block only what fonts share is here.
+A font has one glyph for both, and the PDF names the first of its two characters. It looks the same, but searching and
+copying yield another word. Unicode's compatibility tables have the plain forms of the first block; of the second block
+only shared glyphs are listed here.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import unicodedata
 
 _KANGXI = range(0x2F00, 0x2FD6)
-# Of the supplement, those that Noto's CJK fonts draw by one picture with another character.
+# Those of the supplement that share a glyph with another character in Noto's CJK fonts.
 _RADICALS = (
     "⺂⺃⺅⺇⺉⺋⺍⺎⺏⺐⺒⺓⺔⺕⺖⺘⺙⺛⺞⺟⺠⺡⺣⺤⺦⺨⺩⺫⺭⺮⺯⺰⺱⺲⺳⺹⺺⺽⺾⺿⻁⻂⻃⻄⻅"
     "⻆⻇⻈⻉⻊⻋⻌⻍⻎⻐⻑⻒⻓⻔⻕⻖⻘⻙⻚⻛⻜⻝⻞⻟⻠⻡⻢⻣⻤⻥⻦⻧⻨⻩⻪⻫⻬⻭⻮⻯⻰⻱⻲⻳"

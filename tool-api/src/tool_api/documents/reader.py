@@ -1,4 +1,4 @@
-"""Reads documents by the program for it."""
+"""Reads documents with the program for their format."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class _Output:
 
 @dataclass(frozen=True, slots=True)
 class ShownPicture:
-    """One that models take, in base64, and what it was before."""
+    """A picture in base64 that models take, and a description of the original."""
 
     image: str
     media_type: str
@@ -43,7 +43,7 @@ class DocumentReader:
         self._programs = programs
 
     async def read(self, document: int, kind: Kind, asked: Asked, within_s: float) -> str:
-        """The part asked for of what the descriptor holds, from its beginning. Raises `RefusedDocumentError`."""
+        """The requested part of the descriptor's document, from its beginning. Raises `RefusedDocumentError`."""
         try:
             output = _SAID.validate_json(
                 await self._programs.answer("reading_program", {"kind": kind, **asdict(asked)}, document, within_s)
@@ -55,7 +55,7 @@ class DocumentReader:
         return output.text
 
     async def show(self, picture: int, within_s: float) -> ShownPicture:
-        """What the descriptor holds, no larger than models take it. Raises `RefusedDocumentError`."""
+        """The picture of the descriptor, no larger than models take it. Raises `RefusedDocumentError`."""
         try:
             shown = _SHOWN.validate_json(await self._programs.answer("picture_program", {}, picture, within_s))
         except (ProgramFailedError, ValidationError) as error:

@@ -1,7 +1,7 @@
-"""Makes text of a document, as a program of its own: whoever made it decides how long that takes, and how much memory.
+"""Converts a document into text, as a program of its own: time and memory depend on the document's maker.
 
-Its argument: JSON of what is asked (`kind`, and the fields of `Asked`). Standard input: the document. Standard output:
-JSON, with `text`, or with `refused` where there is none to be had.
+Its argument: JSON of the request (`kind`, and the fields of `Asked`). Standard input: the document. Standard output:
+JSON, with `text`, or with `refused` if there is none.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def _read(data: bytes, kind: Kind, asked: Asked) -> str:
 
 
 def _office_format(data: bytes) -> str:
-    """By what is in it: its name may end in anything."""
+    """The format of an Office document by its content: its name may end in anything."""
     archive = Archive(data)
     try:
         media_type = archive.read("mimetype")[:200].strip().decode("ascii", "replace")

@@ -1,4 +1,4 @@
-"""Makes a PDF of Chrome searchable: where it names a radical for a common character, the common one is named.
+"""Makes a PDF of Chrome searchable: radicals that stand for common characters are replaced by these.
 
 Standard input: the PDF. Standard output: a line of JSON with the number of `pages`, then the PDF.
 """
@@ -43,14 +43,15 @@ def _objects(writer: PdfWriter) -> Iterator[PdfObject]:
         try:
             yield writer.get_object(number)
         except PdfReadError:
-            # There is none of this number.
+            # There is no object of this number.
             continue
         except IndexError:
             return
 
 
 def plain_table(table: bytes) -> bytes:
-    """A table from a font's codes to characters, with the common ones. Of a range that holds some, all are named."""
+    """A table from a font's codes to characters, with the common characters. Ranges that hold some are listed code by
+    code."""
     return _CHARACTER.sub(_plain_character, _RANGE.sub(_plain_range, table))
 
 

@@ -89,13 +89,13 @@ def _reopen(fd: int) -> int:
 
 @dataclass(slots=True)
 class _Budget:
-    """What one download may hold; asked before its first byte, and while it is packed, as a folder may grow."""
+    """Limits of one download; checked before its first byte and while it is packed, as a folder may grow."""
 
     entries: int = 0
     size: int = 0
 
     def take_folder(self, folder: Folder) -> None:
-        """Leave out what is hidden. Raises `FolderTooLargeError`."""
+        """Count a folder's entries, without the hidden ones. Raises `FolderTooLargeError`."""
         folder.folders[:] = [name for name in folder.folders if name not in HIDDEN]
         self.entries += len(folder.folders) + len(folder.files)
         if self.entries > MAX_ZIP_ENTRIES or (folder.depth >= MAX_ZIP_DEPTH and folder.folders):
@@ -117,7 +117,7 @@ def _too_large() -> FolderTooLargeError:
 
 
 class _Sink:
-    """What a zip file writes to: bytes wait here until they are taken."""
+    """The write end of a zip file: bytes wait here until they are taken."""
 
     def __init__(self) -> None:
         self._pieces: list[bytes] = []

@@ -20,12 +20,12 @@ _DELETE_S = 20.0
 
 
 def etag_of(data: bytes) -> str:
-    """Tells contents of a file apart."""
+    """A tag that identifies a version of a file's content."""
     return hashlib.sha256(data).hexdigest()[:32]
 
 
 def read_text(workspace: Workspace, path: str) -> TextFile:
-    """A whole file as text, or why it can't be edited."""
+    """A whole file as text, or the reason why it can't be edited."""
     with workspace.locate(path) as place:
         fd = place.open()
         shown = place.path
@@ -46,8 +46,8 @@ def read_text(workspace: Workspace, path: str) -> TextFile:
 
 
 def save_text(workspace: Workspace, path: str, content: str, if_match: str | None) -> SavedText:
-    """Replace a file's text in its own encoding. Raises `PreconditionError` where the file is not as `if_match` says,
-    and then nothing is written."""
+    """Replace a file's text in its own encoding. Raises `PreconditionError`, and writes nothing, if the file has
+    another tag than `if_match`."""
     with workspace.locate(path, make_folders=if_match is None) as place:
         _check_place(place)
         present = _present(place)
@@ -72,7 +72,7 @@ def save_text(workspace: Workspace, path: str, content: str, if_match: str | Non
 
 
 def move(workspace: Workspace, source: str, destination: str) -> tuple[str, str]:
-    """Give a file or folder another path, of which the folders are made; answers both paths. Nothing is replaced."""
+    """Give a file or folder another path, whose folders are made; returns both paths. Nothing is replaced."""
     with (
         workspace.locate(source, follow=False) as place,
         workspace.locate(destination, follow=False, make_folders=True) as target,
@@ -91,7 +91,7 @@ def move(workspace: Workspace, source: str, destination: str) -> tuple[str, str]
 
 
 def make_folder(workspace: Workspace, path: str) -> str:
-    """Make a folder, with those above it; answers its path."""
+    """Make a folder, with those above it; returns its path."""
     with workspace.locate(path, follow=False, make_folders=True) as place:
         _check_place(place)
         _check_free(place)
@@ -100,7 +100,7 @@ def make_folder(workspace: Workspace, path: str) -> str:
 
 
 def delete(workspace: Workspace, path: str) -> str:
-    """Delete a file, a link, or a folder with all that is in it; answers its path."""
+    """Delete a file, a link, or a folder with all that is in it; returns its path."""
     with workspace.locate(path, follow=False) as place:
         _check_place(place)
         try:
@@ -135,7 +135,7 @@ def _present(place: Located) -> bytes | None:
 
 
 def _text_of(data: bytes, encoding: TextEncoding) -> str | None:
-    """None where writing it back would change other bytes than those that were edited."""
+    """The text of a file; None if writing it back would change bytes other than the edited ones."""
     try:
         text = encoding.decode(data)
         # Not all that stands in a file can be sent.

@@ -1,4 +1,4 @@
-"""What the `AGENTS.md` of a folder says to whoever works in it (the convention of https://agents.md)."""
+"""Instructions for work in a folder, from its `AGENTS.md` (the convention of https://agents.md)."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _MAX_BYTES = MAX_INSTRUCTION_CHARACTERS * 4
 
 
 def instructions_for(workspace: Workspace, result: ToolResult) -> list[FolderInstructions]:
-    """Those that hold for what a call worked on: of every folder from the workspace to there, the nearest ones where
-    there are more than are told. Blocking, for a thread; a file that can't be read, or is no text, is passed over."""
+    """The instructions for what a call worked on: of each folder from the workspace to there, the nearest ones if there
+    are more than the limit. Blocking, for a thread; a file that can't be read, or is no text, is passed over."""
     folders = dict.fromkeys(folder for path in _touched_paths(result) for folder in _folders(workspace, path))
     found = [one for folder in sorted(folders, key=_depth) if (one := _read(workspace, folder)) is not None]
     return found[-MAX_INSTRUCTIONS:]

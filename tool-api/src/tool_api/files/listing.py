@@ -38,7 +38,7 @@ def language_of(name: str) -> str | None:
 
 
 def changed_at(state: os.stat_result) -> datetime:
-    """When a file was changed, as far as a date can say: a file may bear any time its owner gives it."""
+    """The modification time, clamped to the range of dates: a file may bear any time its owner gives it."""
     return datetime.fromtimestamp(min(max(state.st_mtime, _EARLIEST), _LATEST), UTC)
 
 
@@ -104,5 +104,5 @@ def preview(workspace: Workspace, path: str) -> FileContent:
 
 def _beginning(data: bytes, encoding: TextEncoding, *, is_cut: bool) -> str:
     decoder = codecs.getincrementaldecoder(encoding.codec)(encoding.errors)
-    # What is cut in the middle of a character is left out.
+    # A character cut at the end is left out.
     return shown_text(decoder.decode(data.removeprefix(encoding.mark), final=not is_cut))

@@ -14,8 +14,8 @@ from tool_api.file_names import numbered
 
 
 def place_beside(folder: int, files: Sequence[tuple[str, str]]) -> list[str]:
-    """Rename each first name in a folder to its second, or to that one with a number where it is taken; answers the
-    names they got. Nothing is replaced, whoever else places files there meanwhile; when one can't be placed, none is.
+    """Rename each first name in a folder to its second, or to that one with a number if it is taken; returns the final
+    names. Nothing is replaced, even if others place files there meanwhile; if one can't be placed, none is.
 
     Names are compared as people read them (NFC): of two that look alike only one is there.
     """
@@ -48,7 +48,7 @@ def _place_under_free(folder: int, temporary: str, name: str, taken: set[str]) -
 
 
 def _place_new(folder: int, temporary: str, name: str) -> bool:
-    """Whether the file has the name now; not where something has it already."""
+    """Whether the file could take the name; a taken name is left alone."""
     try:
         os.link(temporary, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
     except FileExistsError:
@@ -98,7 +98,7 @@ def place_all(folder: int, files: Sequence[tuple[str, str]]) -> None:
 
 
 def _keep_former(folder: int, name: str) -> str | None:
-    """Another name for what is there already; None when nothing is."""
+    """Another name for an existing file; None if there is none."""
     kept = f".{secrets.token_hex(8)}.part"
     try:
         os.link(name, kept, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
@@ -119,7 +119,7 @@ def _undo(folder: int, temporary: str, name: str, kept: str | None) -> None:
             os.rename(name, temporary, src_dir_fd=folder, dst_dir_fd=folder)
             return
         os.rename(kept, name, src_dir_fd=folder, dst_dir_fd=folder)
-        # Where both are names of one file, renaming does nothing.
+        # If both are names of one file, renaming does nothing.
         os.unlink(kept, dir_fd=folder)
 
 

@@ -26,7 +26,7 @@ _MAX_HEADER_BYTES = 16 * 1024
 
 @dataclass(slots=True)
 class _Part:
-    """One file on its way: a temporary file beside its place."""
+    """A file being uploaded: a temporary file beside its place."""
 
     name: str
     temporary: str
@@ -73,11 +73,11 @@ class Upload:
 
     @property
     def fault(self) -> InvalidUploadError | TooLargeError | None:
-        """What is wrong with the body; the rest of it need not be read."""
+        """The fault of the body; the rest of it need not be read."""
         return self._fault
 
     async def finish(self) -> list[str]:
-        """Put every file in its place; answers their paths."""
+        """Put every file in its place; returns their paths."""
         if self._fault is not None:
             raise self._fault
         if not self._is_complete:
@@ -97,7 +97,7 @@ class Upload:
         self._kept_bytes, self._kept_files = self._taken, len(self._parts)
 
     def close(self) -> None:
-        """Leave nothing half done behind, once no thread is at work on it any more."""
+        """Remove unfinished files, once no thread works on them any more."""
         if self._step is None or self._step.done():
             self._close()
         else:
@@ -113,7 +113,7 @@ class Upload:
         await asyncio.shield(self._step)
 
     def _drop(self) -> None:
-        """Delete what has no place, and give back the room it took."""
+        """Delete the files without a place, and give back the room they took."""
         for part in self._parts:
             if part.fd >= 0:
                 os.close(part.fd)
@@ -212,7 +212,7 @@ async def receive(
     *,
     replaces: bool = False,
 ) -> list[str]:
-    """Write the files of a multipart body into a folder of the workspace; answers their paths.
+    """Write the files of a multipart body into a folder of the workspace; returns their paths.
 
     A name that is taken gets a number, unless the body is to replace what is there."""
     kind, options = parse_options_header(content_type)

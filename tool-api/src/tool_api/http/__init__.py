@@ -1,1 +1,1 @@
-"""The HTTP interface of a sandbox: its routes, and what every request passes through."""
+"""The HTTP interface of a sandbox: its routes, and the middleware of every request."""

@@ -10,7 +10,7 @@ NO_USE = frozenset({"/healthz", "/metrics", "/keep-alive"})
 
 
 class ActivityMiddleware:
-    """Whoever is served uses the sandbox for as long; those who only ask how it is do not."""
+    """A request uses the sandbox for as long as it lasts; health checks, metrics and keep-alives do not count."""
 
     def __init__(self, app: ASGIApp, activity: Activity) -> None:
         self._app = app

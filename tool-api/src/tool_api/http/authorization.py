@@ -1,4 +1,4 @@
-"""What a route asks of the token it is called with."""
+"""The token check of the routes."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ BearerToken = Annotated[
 
 
 def grant_of(request: Request) -> Grant:
-    """The one dependency every route but health passes through."""
+    """The grant of a request: the one dependency every route but health passes through."""
     access: Access = request.app.state.services.access
     return access.verify_header(request.headers.get("authorization"))
 
 
 def require(scope: Scope) -> Callable[[Request], Awaitable[Grant]]:
-    """A dependency that asks for a token with this scope."""
+    """A dependency that requires a token with this scope."""
 
     async def dependency(request: Request, _: BearerToken = None) -> Grant:
         grant = grant_of(request)

@@ -1,4 +1,4 @@
-"""Bodies that are read whole into memory are bounded before anyone looks; uploads are streamed and bound there."""
+"""Limit of bodies that are read whole into memory, before anyone looks; uploads are streamed and limited there."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _STREAMED = "/files"
 
 
 class BodyLimitMiddleware:
-    """Refuses by the announced length; a body that announces none is refused too."""
+    """Refuses by the declared length; a body without one is refused too."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

@@ -47,7 +47,7 @@ _TAKEN = frozenset({errno.EEXIST, errno.EISDIR, errno.ENOTEMPTY, errno.EBUSY, er
 
 @contextmanager
 def _explain_faults(path: str) -> Generator[None]:
-    """What the agent made of its files is no fault of ours."""
+    """Turn faults of files that the agent made into problem details; they are no server errors."""
     try:
         yield
     except OSError as error:

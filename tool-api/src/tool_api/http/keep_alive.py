@@ -18,5 +18,5 @@ router = APIRouter()
 async def keep_alive(
     request: Request, services: Annotated[Services, Depends(services_of)], _: BearerToken = None
 ) -> KeptAlive:
-    """For managers' own tokens only."""
+    """Keep the sandbox alive; managers' own tokens only."""
     return services.keep_alive.answer_token(token_of(request.headers.get("authorization")))

@@ -1,4 +1,4 @@
-"""The route of MCP clients: streamable HTTP, behind the token every other route asks for."""
+"""The route of MCP clients: streamable HTTP, behind the token that every other route requires."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ async def _require_grant(request: Request, _: BearerToken = None) -> Grant:
 
 
 class _McpAnswer(Response):
-    """Written by the protocol's own package, whatever the message asks for."""
+    """A response that the protocol's own package writes."""
 
     def __init__(self, services: Services, grant: Grant) -> None:
         super().__init__()

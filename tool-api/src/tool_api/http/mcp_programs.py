@@ -28,13 +28,13 @@ _MAX_REASON_BYTES = 123
 
 
 class _NotStartedError(Exception):
-    """The message says why."""
+    """The program was not started; the message says why."""
 
 
 def mcp_programs_router(
     access: Access, folder: Path, environment: Callable[[], Mapping[str, str]], allowed: frozenset[str]
 ) -> APIRouter:
-    """The route; `environment` is what programs have, beside what is sent, and `allowed` as for shells."""
+    """The route; `environment` is that of programs, besides what the client sends, and `allowed` as for shells."""
     router = APIRouter()
     running = 0
 
@@ -109,7 +109,7 @@ async def _relay(websocket: WebSocket, program: McpProgram) -> tuple[int, str]:
     try:
         done, _ = await asyncio.wait({output, heard, end}, return_when=asyncio.FIRST_COMPLETED)
         if end in done:
-            # What it wrote before is read to its end, unless somebody else goes on writing there.
+            # Its earlier output is read to the end, unless another process goes on writing there.
             await asyncio.wait({output, heard}, timeout=END_S, return_when=asyncio.FIRST_COMPLETED)
         for direction in (output, heard):
             if direction.done():
@@ -147,7 +147,7 @@ async def _input(websocket: WebSocket, program: McpProgram) -> tuple[int, str]:
 
 
 async def _close(websocket: WebSocket, code: int, reason: str) -> None:
-    # Its end says more than its beginning: errors stand there.
+    # The end is kept, which holds the errors.
     encoded = reason.encode(errors="replace")
     short = encoded if len(encoded) <= _MAX_REASON_BYTES else b"..." + encoded[3 - _MAX_REASON_BYTES :]
     with suppress(RuntimeError, OSError, WebSocketDisconnect, TimeoutError):

@@ -1,4 +1,4 @@
-"""What Prometheus may read, with any token of this sandbox."""
+"""The route of the metrics for Prometheus, open to any token of this sandbox."""
 
 from __future__ import annotations
 

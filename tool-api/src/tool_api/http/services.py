@@ -1,4 +1,4 @@
-"""What the routes work with, made once at the start."""
+"""The services behind the routes, made once at the start."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tool_api.workspace import Workspace
 class Services:
     """The living parts of the tool API.
 
-    `workspace` is what the files routes see: the workspace alone. `desktop` is None where none is wanted.
+    `workspace` is what the files routes see: the workspace alone. `desktop` is None if none is wanted.
     """
 
     access: Access
@@ -51,7 +51,7 @@ class Services:
     keep_alive: KeepAliveResponder
     max_upload_bytes: int
     allowed_commands: frozenset[str] = frozenset()
-    """Empty: all."""
+    """Commands that may be run; empty for all."""
     skills: Path = SKILLS
 
 

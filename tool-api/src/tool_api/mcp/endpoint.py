@@ -1,4 +1,4 @@
-"""The MCP server of a sandbox, started when the first client asks for it."""
+"""The MCP server of a sandbox, started at the first client's request."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class McpEndpoint:
             await asyncio.wait([self._serving])
 
     async def answer(self, grant: Grant, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request, under what its token allows. Whoever does not read is cut off after a time."""
+        """Serve one request, with what its token allows. A client that does not read is cut off after a time."""
 
         async def bounded_send(message: Message) -> None:
             async with asyncio.timeout(_SEND_S):
@@ -56,7 +56,7 @@ class McpEndpoint:
         return self._manager
 
     async def _serve(self, started: asyncio.Future[StreamableHTTPSessionManager]) -> None:
-        """In a task of its own, as whoever asks first goes away first."""
+        """Run the server in a task of its own, so that it outlives the first client's request."""
         try:
             session_manager = await asyncio.to_thread(_load)
             manager = session_manager(
@@ -74,7 +74,7 @@ class McpEndpoint:
 
 
 def _load() -> Callable[..., StreamableHTTPSessionManager]:
-    """Takes a second: in a thread, so that nobody's call waits for it."""
+    """Import the server, which takes a second: in a thread, so that nobody's call waits for it."""
     from tool_api.mcp.server import session_manager
 
     return session_manager

@@ -1,4 +1,4 @@
-"""Tools and their results in the words of the protocol."""
+"""Tools and their results in the form of the protocol."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tool_api.tools.tool import AnyTool
 
 
 def listed(tool: AnyTool) -> ListedTool:
-    """A tool as a client is told of it."""
+    """A tool as clients see it."""
     spec = tool.spec()
     return ListedTool(
         name=spec.name,
@@ -45,11 +45,11 @@ def to_call_result(result: ToolResult) -> CallToolResult:
 
 
 def refused(error: ValidationError) -> CallToolResult:
-    """Arguments that do not fit, said so that a model can put them right."""
+    """The result for invalid arguments, worded so that a model can correct them."""
     lines = [f"- {'.'.join(map(str, fault['loc'])) or 'arguments'}: {fault['msg']}" for fault in argument_faults(error)]
     return failed("\n".join(["The arguments are not valid, and nothing was done:", *lines]))
 
 
 def failed(text: str) -> CallToolResult:
-    """A call that was not done."""
+    """The result of a call that was not carried out."""
     return CallToolResult(content=[TextContent(text=text)], is_error=True)

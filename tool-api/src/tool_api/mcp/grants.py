@@ -1,4 +1,4 @@
-"""What the token of a request allows, on its way through the protocol's package to whoever lists and calls."""
+"""The grant of a request's token, carried through the protocol's package to the code that lists and calls tools."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _KEY = "tool_api.grant"
 
 
 def with_grant(scope: Scope, grant: Grant) -> Scope:
-    """The same request, of which the grant is known."""
+    """The same request with its grant attached."""
     return {**scope, _KEY: grant}
 
 
 def grant_of_request(scope: Scope) -> Grant:
-    """What was put there by `with_grant`."""
+    """The grant that `with_grant` attached."""
     return cast("Grant", scope[_KEY])

@@ -1,5 +1,5 @@
-"""An MCP server over the tools of the registry. It is imported when the first client asks: the protocol's package costs
-each sandbox a second and 20 MB, and most of them are never asked."""
+"""An MCP server over the tools of the registry. It is imported at the first client's request: the protocol's package
+costs each sandbox a second and 20 MB, and most have no client."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ logger = logging.getLogger(__name__)
 MAX_SESSIONS = 32
 _IDLE_S = 600.0
 _Context = Any
-"""`ServerRequestContext` of the package, whose request is typed by nobody."""
+"""`ServerRequestContext` of the package, whose request is untyped."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +50,7 @@ class McpTools:
     calls: Calls
 
     async def list_tools(self, context: _Context, _: PaginatedRequestParams | None) -> ListToolsResult:
-        """Those that the token may call, all at once."""
+        """The tools that the token may call, all at once."""
         grant = _grant(context)
         return ListToolsResult(tools=[forms.listed(tool) for tool in self.tools.values() if grant.allows(tool.scope)])
 
@@ -80,7 +80,7 @@ class McpTools:
         try:
             return call.result()
         except Exception as error:
-            # As over REST, what broke inside is nobody's to read.
+            # As over REST, details of an internal fault are not shown.
             logger.exception("a tool failed", extra={"tool": tool.name})
             raise MCPError(INTERNAL_ERROR, "The tool could not be run.") from error
 
@@ -88,7 +88,7 @@ class McpTools:
 def session_manager(
     tools: Mapping[str, AnyTool], calls: Calls, *, version: str, max_body_bytes: int
 ) -> StreamableHTTPSessionManager:
-    """What answers the requests of clients, of the stateless protocol and of the older ones with a session."""
+    """The manager of client requests, of the stateless protocol and of the older ones with a session."""
     offered = McpTools(tools=tools, calls=calls)
     server: Server[Any] = Server(
         "sandbox", version=version, on_list_tools=offered.list_tools, on_call_tool=offered.call_tool
@@ -99,5 +99,5 @@ def session_manager(
 
 
 def _grant(context: _Context) -> Grant:
-    """What the token of the very request allows: a session may be used with several."""
+    """The grant of this request's token: a session may be used with several."""
     return grant_of_request(cast("Request", context.request).scope)

@@ -15,7 +15,7 @@ _PR_SET_CHILD_SUBREAPER = 36
 
 
 def main() -> int:
-    # uvloop leaves its own ends of the pipes open in what it starts, so none of them would ever be seen to end.
+    # uvloop leaks its own ends of the pipes into its children, so that the pipes would never close.
     os.closerange(3, os.sysconf("SC_OPEN_MAX"))
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     command = sys.argv[1:]
@@ -24,7 +24,7 @@ def main() -> int:
     except OSError as error:
         sys.stderr.write(f"{command[0]}: {error.strerror}\n")
         return 127
-    # From now on only the program holds its input and output: its end is theirs. Errors may be told here, too.
+    # From now on only the program holds its input and output, which close with it. Standard error stays open.
     os.closerange(0, 2)
     ended, status = os.wait()
     while ended != program:
@@ -35,7 +35,7 @@ def main() -> int:
 
 
 def _end_children() -> bool:
-    """Kill all children, and reap one; False where there is none. Orphans of a child become children."""
+    """Kill all children, and reap one; False if there is none. Orphans of a child become children."""
     with open(f"/proc/self/task/{os.getpid()}/children", "rb") as children:
         for child in children.read().split():
             os.kill(int(child), signal.SIGKILL)

@@ -24,7 +24,7 @@ WRITE_S = 30.0
 END_S = 2.0
 """Seconds that a program may run on after it closed its input or output."""
 HIDDEN_CHARACTERS = 8
-"""Values of environment variables with so many characters are masked in errors, as in the gateway."""
+"""Values of environment variables of at least this length are masked in errors, as in the gateway."""
 MARK = "SANDBOX_MCP_PROGRAM"
 """An environment variable of each program; processes that outlive its launcher are found by it."""
 
@@ -40,7 +40,7 @@ class McpProgram:
         self._program = program
         self._mark = f"{MARK}={mark}".encode()
         self._hidden = sorted((text for text in env.values() if len(text) >= HIDDEN_CHARACTERS), key=len, reverse=True)
-        # One that was cut off at its beginning could not be told.
+        # A hidden value that lost its beginning could not be recognised.
         kept_bytes = MAX_SAID_BYTES + sum(len(text.encode()) for text in self._hidden[:1])
         self._errors = Tail(program.errors, kept_bytes)
 
@@ -65,7 +65,7 @@ class McpProgram:
         await self._program.wait()
 
     async def ending(self) -> str:
-        """How it ended, with its last errors; values of its environment variables are masked."""
+        """The exit reason of the program with its last errors; values of its environment variables are masked."""
         try:
             async with asyncio.timeout(END_S):
                 ended = f"it ended with the exit code {await self._program.wait()}"
@@ -81,7 +81,7 @@ class McpProgram:
     async def close(self) -> None:
         """End it with all that it started."""
         if self._program.exit_code is None:
-            # Held, it stays the one that adopts what loses its parent.
+            # While stopped, it still adopts processes that lose their parent.
             self._program.send_signal(signal.SIGSTOP)
             await processes.end_found(lambda: processes.started_since(self._program.pid, 0))
         await self._program.end()

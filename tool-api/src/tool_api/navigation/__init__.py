@@ -1,1 +1,1 @@
-"""Where things in source code are defined and used: found by tree-sitter, in a program of its own."""
+"""Definitions and uses of names in source code, found by tree-sitter in a program of its own."""

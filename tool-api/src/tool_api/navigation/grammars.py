@@ -1,8 +1,8 @@
-"""The grammar of each language, and what in it is a definition.
+"""The grammar of each language, and the definitions in it.
 
-The queries (`queries/*.scm`) mark a definition `@symbol.<kind>` and its name `@name`, or `@declarator` where the name
-is somewhere inside of that, as in C. `@container` is what it belongs to where that is not around it, and
-`@scope.<kind>` what others are inside of, without being listed itself.
+The queries (`queries/*.scm`) mark a definition `@symbol.<kind>` and its name `@name`, or `@declarator` if the name is
+nested in that, as in C. `@container` is the owner of a definition that stands outside it, and `@scope.<kind>` encloses
+others without being listed itself.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _LANGUAGES = {
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """How a language is parsed, and its definitions found."""
+    """The parser of a language, and the query for its definitions."""
 
     language: Language
     query: Query
@@ -54,7 +54,7 @@ class Grammar:
 
 @cache
 def grammar(name: str) -> Grammar:
-    """Loaded at its first use."""
+    """The grammar of a language, loaded at its first use."""
     source = _LANGUAGES[name]
     load: Callable[[], object] = getattr(importlib.import_module(source.module), source.function)
     language = Language(load())

@@ -1,4 +1,4 @@
-"""What a `.gitignore` leaves out."""
+"""The rules of a `.gitignore`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MAX_PATTERN = 300
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """`is_match` is asked about the path from the file on where the rule is anchored, else about the name."""
+    """A rule; `is_match` takes the path relative to the file if the rule is anchored, else the name."""
 
     is_kept: bool
     only_folders: bool
@@ -31,7 +31,7 @@ class _Rule:
 
 
 class Ignored:
-    """The rules of one file. `folder` is where it stands, from the folder that paths are given from, with a slash."""
+    """The rules of one file. `folder` is its folder, relative to the folder of the paths, with a slash."""
 
     def __init__(self, text: str, folder: str = "") -> None:
         self.folder = folder
@@ -39,7 +39,7 @@ class Ignored:
         self._rules = [rule for rule in rules if rule is not None][::-1]
 
     def judge(self, path: str, *, is_folder: bool) -> bool | None:
-        """Whether it is left out, None where no rule speaks of it. The last one that does counts."""
+        """Whether the rules leave the path out, None if no rule matches. The last match wins."""
         below = path.removeprefix(self.folder)
         name = below.rpartition("/")[2]
         for rule in self._rules:

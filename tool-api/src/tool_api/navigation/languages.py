@@ -1,4 +1,4 @@
-"""The languages whose source is understood, and by which names their files are known."""
+"""The supported languages, and the names of their files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _INTERPRETERS = {"python": "python", "bash": "bash", "sh": "bash", "ruby": "ruby
 
 
 def language_of(name: str) -> str | None:
-    """By a file's name; empty where only its first line can tell, None where it is none of these."""
+    """The language by a file's name; empty if only its first line can tell, None if it is not supported."""
     if name in _BY_NAME:
         return _BY_NAME[name]
     stem, dot, ending = name.rpartition(".")
@@ -35,7 +35,7 @@ def language_of(name: str) -> str | None:
 
 
 def language_of_first_line(data: bytes) -> str | None:
-    """By the program that is to run it, as in `#!/usr/bin/env python3`."""
+    """The language by the interpreter in the first line, as in `#!/usr/bin/env python3`."""
     if not data.startswith(b"#!"):
         return None
     words = data[2:200].split(b"\n", 1)[0].decode("utf-8", "replace").split()

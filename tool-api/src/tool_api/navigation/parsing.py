@@ -14,11 +14,11 @@ _PIECE = 65_536
 
 
 class NotParsedError(Exception):
-    """The grammar takes too long over it."""
+    """The grammar takes too long over the source."""
 
 
 def as_utf8(data: bytes) -> bytes | None:
-    """The text of a file, with a mark in the place of what is none; None where it is binary."""
+    """The text of a file, with a mark for invalid bytes; None if it is binary."""
     encoding = encoding_of(data)
     return None if encoding is None else shown_text(encoding.decode(data)).encode()
 

@@ -1,4 +1,4 @@
-"""What is asked of source code, and what is answered."""
+"""Questions about source code, and their answers."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from enum import StrEnum
 MAX_NAME_CHARACTERS = 200
 MAX_TEXT_CHARACTERS = 4000
 MAX_PLACES = 300
-"""Of one answer; more is said to be there."""
+"""Places that one answer holds; the number of further ones is reported."""
 MAX_FILE_BYTES = 1024 * 1024
 """A larger file is not read: hardly anybody wrote it."""
 
 
 class Wanted(StrEnum):
-    """All definitions, those whose name holds a text, those of a name with their source, or where a name is used."""
+    """The kinds of questions: all definitions, those whose name holds a text, those of a name with their source, or the
+    uses of a name."""
 
     SYMBOLS = "symbols"
     MATCHING = "matching"
@@ -24,10 +25,10 @@ class Wanted(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """Asked of a folder or a file: `target` is `.` or `./name` in the folder it is asked in.
+    """A question about a folder or a file: `target` is `.` or `./name` in the folder the program runs in.
 
-    `name` is the text or name; with `container` only what belongs to one of that name counts. `ignores` are the
-    `.gitignore` of the folders above with the way from there. Files of `skipped` are not looked into.
+    `name` is the text or name; with `container` only members of one of that name count. `ignores` are the `.gitignore`
+    of the folders above with the relative path from there. Files of `skipped` are not searched.
     """
 
     wanted: Wanted
@@ -41,7 +42,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """A definition or a use. Lines count from 1; `container` is what it is inside of, as `Server.start`. `text` is its
+    """A definition or a use. Lines count from 1; `container` is what encloses it, as `Server.start`. `text` is its
     first lines, each whole."""
 
     path: str
@@ -55,7 +56,8 @@ class Place:
 
 @dataclass(slots=True, kw_only=True)
 class Looked:
-    """How far it came. `left_out` are places beyond the bound, `large` and `hard` files that were not understood."""
+    """The extent of a search. `left_out` are places beyond the bound, `large` and `hard` files that were not
+    understood."""
 
     files: int = 0
     left_out: int = 0
@@ -66,7 +68,8 @@ class Looked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """A line of what the program says: the file it goes into next, what is there, or, at the end, how far it came."""
+    """A line of the program's output: the file it looks into next, the places found, or, at the end, the extent of the
+    search."""
 
     at: str | None = None
     places: list[Place] | None = None

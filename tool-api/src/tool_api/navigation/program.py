@@ -1,8 +1,8 @@
-"""Looks through the source code of a folder, as a program of its own: a source may be made so that a grammar takes all
-time or memory over it, or breaks.
+"""Searches the source code of a folder, as a program of its own: a crafted source may make a grammar take all time or
+memory, or break.
 
-Standard input: JSON of a `Question`. It is asked in the folder it is started in. Standard output: a line of JSON for
-each `Step`.
+Standard input: JSON of a `Question`. It concerns the folder the program is started in. Standard output: a line of JSON
+for each `Step`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def main() -> None:
         looked.files += 1
         kept: list[Place] = []
         for place in _places(file, question, looked):
-            # Those of the very name that was asked for are not left out for others.
+            # Exact matches are not left out in favour of others.
             is_exact = place.name == question.name
             if room[is_exact]:
                 room[is_exact] -= 1
@@ -49,7 +49,7 @@ def main() -> None:
 
 
 def _places(file: SourceFile, question: Question, looked: Looked) -> list[Place]:
-    # Ends this program where it is: what a library does can't be left in another way.
+    # The signal ends this program at once: a library's work can't be interrupted in another way.
     signal.setitimer(signal.ITIMER_REAL, _MAX_FILE_S)
     try:
         return _understood(file, question, looked)
@@ -103,7 +103,7 @@ def _is_wanted(symbol: Symbol, question: Question) -> bool:
 
 
 def _place(path: str, symbol: Symbol, lines: list[bytes]) -> Place:
-    # A character has four bytes at most: what is cut off here is more than what fits.
+    # A character has four bytes at most, so at least as many characters stay as fit.
     source = b"\n".join(lines[symbol.line - 1 : symbol.end_line])[: 4 * (MAX_TEXT_CHARACTERS + 1)]
     return Place(
         path=path,
@@ -117,7 +117,7 @@ def _place(path: str, symbol: Symbol, lines: list[bytes]) -> Place:
 
 
 def _whole_lines(text: str) -> str:
-    """The first ones that fit."""
+    """The first whole lines that fit."""
     return text if len(text) <= MAX_TEXT_CHARACTERS else text[:MAX_TEXT_CHARACTERS].rpartition("\n")[0]
 
 

@@ -36,8 +36,8 @@ class SourcePrograms:
         self._room = asyncio.Semaphore(AT_ONCE)
 
     async def answer(self, question: Question, folder: int) -> Answer:
-        """What the folder of this descriptor holds. A file that breaks the program is left out, and the others are
-        looked through again."""
+        """The answer for the folder of this descriptor. A file that breaks the program is left out, and the others are
+        searched again."""
         loop = asyncio.get_running_loop()
         until = loop.time() + question.within_s
         async with self._room:
@@ -57,7 +57,7 @@ class SourcePrograms:
 
 
 class _Run:
-    """One start of it. `at` is the file it was in when it ended without a last word."""
+    """One run of the program. `at` is the file it was in when it broke off."""
 
     def __init__(self) -> None:
         self.answer = Answer()
@@ -67,7 +67,7 @@ class _Run:
     async def go(self, question: Question, folder: int) -> None:
         start = ProgramStart(
             command=module_command("tool_api.navigation.program"),
-            # Of the child, which still has it then: nobody else may look into this process.
+            # The child's own descriptor, which it still has then: no other process may look into this one.
             folder=f"/proc/self/fd/{folder}",
             stdin=PIPE,
             line_bytes=_MAX_LINE_BYTES,

@@ -1,4 +1,4 @@
-"""Where a name stands in a source file as a name, and not in a comment or a text."""
+"""References to a name in a source file, without comments and strings."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from tool_api.navigation.symbols import Symbol
 _NAMES = frozenset({"constant", "name", "variable_name", "command_name", "shorthand_property_identifier_pattern"})
 _MOST_OF_A_FILE = 2000
 _MOST_LOOKED_AT = 200
-"""Definitions that begin before a name, to find the one it is in."""
+"""Definitions before a name that are searched for the one that encloses it."""
 _WORD_SIGNS = b"[A-Za-z0-9_\x80-\xff]"
 
 
 def stands_in(source: bytes, name: str) -> bool:
-    """Whether it is worth to parse it."""
+    """Whether the source holds the name at all, so that parsing it is worthwhile."""
     return _pattern(name).search(source) is not None
 
 

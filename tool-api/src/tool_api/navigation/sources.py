@@ -1,4 +1,4 @@
-"""The source files of a tree: those of languages that are understood, without what `.gitignore` leaves out."""
+"""The source files of a tree: those of supported languages, without files that `.gitignore` leaves out."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ from tool_api.tree_walk import Folder, walk
 
 SKIPPED = frozenset({".git", ".hg", ".svn", "node_modules", "__pycache__"})
 _ENVIRONMENT = "pyvenv.cfg"
-"""Stands in the folder of an environment of Python, which holds what others wrote."""
+"""A file that marks a Python environment, whose sources others wrote."""
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """`path` as text, which that of a file need not be. `source` in UTF-8, None where it is too large to be read."""
+    """A source file. `path` is text, which a file's path need not be. `source` is UTF-8, None if the file is too large
+    to be read."""
 
     path: str
     language: str
@@ -30,8 +31,8 @@ class SourceFile:
 
 
 def source_files(target: str, above: list[tuple[str, str]], skipped: frozenset[str]) -> Iterator[SourceFile]:
-    """Of a folder, in the order of their paths, or the one file. `above` are the texts of `.gitignore` of the folders
-    above, each with the way from there to the target."""
+    """The source files of a folder in the order of their paths, or the one file. `above` are the texts of `.gitignore`
+    of the folders above, each with the relative path from there to the target."""
     if target != ".":
         folder = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:

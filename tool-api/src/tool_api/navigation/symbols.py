@@ -1,4 +1,4 @@
-"""The definitions of a source file, with what each is inside of."""
+"""The definitions of a source file, each with what encloses it."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _TYPES = frozenset({"class", "interface", "trait", "struct", "enum", "union", "t
 _WORD = re.compile(r"[^\W\d]\w*")
 _SEPARATOR = re.compile(r"::|\.|\\")
 _MATCH_LIMIT = 10_000
-"""Of what a query may hold at a time: else a source could be made for which it holds all of it."""
+"""Matches that a query may hold at a time: without a limit a crafted source could make it hold all of them."""
 _MAX_DEPTH = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """Bytes from `start` to `end`, lines from 1; `name_start` is where its name stands. `is_listed` is false of what
-    only holds others, as an unnamed function does."""
+    """A definition: bytes from `start` to `end`, lines from 1; `name_start` is the position of its name. `is_listed` is
+    false of one that only encloses others, such as an unnamed function."""
 
     kind: str
     name: str
@@ -38,12 +38,12 @@ class Symbol:
 
     @property
     def way(self) -> str:
-        """Its name after that of what it is inside of."""
+        """The name, qualified by what encloses it."""
         return f"{self.container}.{self.name}" if self.container and self.name else self.name or self.container
 
 
 def symbols_of(source: bytes, tree: Tree, language: str) -> list[Symbol]:
-    """In the order of the source. Values inside of functions are not among them."""
+    """The definitions in the order of the source, without values inside functions."""
     cursor = QueryCursor(grammar(language).query, match_limit=_MATCH_LIMIT)
     cursor.set_max_start_depth(_MAX_DEPTH)
     first: dict[int, _Capture] = {}
@@ -86,7 +86,7 @@ def _read_capture(source: bytes, pattern: int, captures: dict[str, list[Node]]) 
 
 
 def _declared(node: Node) -> Node:
-    """The name in what a language of C's kind declares something by."""
+    """The name in a declarator of a C-like language."""
     while True:
         inner = node.child_by_field_name("declarator")
         if inner is None and node.type in ("reference_declarator", "parenthesized_declarator"):
@@ -97,14 +97,14 @@ def _declared(node: Node) -> Node:
 
 
 def _text(source: bytes, node: Node) -> str:
-    # The node's own text would be read anew by way of the parser each time.
+    # The node's own `text` would call into the parser each time.
     return source[node.start_byte : min(node.end_byte, node.start_byte + 4 * MAX_NAME_CHARACTERS)].decode(
         "utf-8", "replace"
     )[:MAX_NAME_CHARACTERS]
 
 
 def _split(name: str) -> tuple[str, str, str]:
-    """Before and after the last separator that is not in brackets of a type."""
+    """The parts before and after the last separator outside the brackets of a type."""
     if "operator" in name or "<" in name.partition("::")[2]:
         return "", "", name
     at = list(_SEPARATOR.finditer(name))
@@ -114,7 +114,7 @@ def _split(name: str) -> tuple[str, str, str]:
 
 
 def _plain(written: str) -> str:
-    """A type's name without what stands around it, as a pointer's star or parameters of its own."""
+    """A type's name without what surrounds it, such as a pointer's star or parameters of its own."""
     found = _WORD.search(written.removeprefix("&mut ").removeprefix("dyn "))
     return found[0] if found else written
 
@@ -124,7 +124,7 @@ def _nested(ordered: list[_Capture]) -> Iterator[Symbol]:
     values: set[tuple[str, str]] = set()
     for found in ordered:
         span = (found.node.start_byte, found.node.end_byte)
-        # Of several that one statement declares none is inside of another.
+        # Names declared by one statement are not nested in each other.
         while around and (around[-1].end < span[1] or (around[-1].start, around[-1].end) == span):
             around.pop()
         within = around[-1] if around else None

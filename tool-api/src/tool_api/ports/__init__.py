@@ -1,1 +1,1 @@
-"""Connections to what listens inside the sandbox."""
+"""Connections to programs that listen inside the sandbox."""

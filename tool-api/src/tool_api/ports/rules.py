@@ -1,4 +1,4 @@
-"""Which ports of the sandbox may be connected to from outside."""
+"""The ports of the sandbox that may be connected to from outside."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from contracts.ports import FIRST_PORT, LAST_PORT, RESERVED_PORTS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PortRules:
-    """What a person may open: ports of programs in the sandbox, and none of its own services.
+    """The ports that a person may open: those of programs in the sandbox, not of its own services.
 
-    `own_ports` is asked at each connection, as browsers may have chosen theirs after the start.
+    `own_ports` is called at each connection, as browsers may have chosen theirs after the start.
     """
 
     own_ports: Callable[[], frozenset[int]]
@@ -24,6 +24,6 @@ class PortRules:
 
 
 def ports_of(*addresses: str | None) -> frozenset[int]:
-    """Of addresses such as `ws://127.0.0.1:9222/devtools/browser/x`; None is none."""
+    """The ports of addresses such as `ws://127.0.0.1:9222/devtools/browser/x`; None has no port."""
     found = (urlsplit(address).port for address in addresses if address is not None)
     return frozenset(port for port in found if port is not None)

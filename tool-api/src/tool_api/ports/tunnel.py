@@ -17,11 +17,10 @@ logger = logging.getLogger(__name__)
 
 CHUNK_BYTES = 64 * 1024
 LOOPBACK = ("127.0.0.1", "::1")
-"""Nothing else is ever connected to. Many development servers listen on the second alone."""
+"""The only addresses that are connected to. Many development servers listen on the second alone."""
 SMALL_BYTES = 512
 _GATHER_S = 0.001
-"""What a program says in small pieces within this goes on as one: who reads it takes so many small frames and no
-more."""
+"""Seconds in which small pieces of output are joined into one frame: receivers handle only so many small frames."""
 _FLUSH_S = 1.0
 
 
@@ -72,7 +71,7 @@ class Tunnels:
 
 
 class _Tunnel:
-    """One connection, and how long no byte may pass in it."""
+    """One connection, with its limit of idle time."""
 
     def __init__(
         self, websocket: WebSocket, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, limits: TunnelLimits
@@ -99,7 +98,7 @@ class _Tunnel:
             if answers in done:
                 return answers.result()
             ended = requests.result()
-            # A program that takes no more may have answered before; what it said still arrives.
+            # A program that takes no more may have answered before; its answer still arrives.
             return await answers if ended is None else ended
         finally:
             for task in tasks:
@@ -121,7 +120,7 @@ class _Tunnel:
         return CloseCode.ENDED
 
     async def _requests(self) -> CloseCode | None:
-        """None where the program takes no more."""
+        """Send the viewer's bytes to the program; returns None when the program takes no more."""
         try:
             while True:
                 message = await self._websocket.receive()
@@ -140,7 +139,7 @@ class _Tunnel:
             return None
 
     def _restart_idle(self) -> None:
-        """A byte passed, so that the idle time begins anew; one that has run out stays so."""
+        """Restart the idle time, as a byte passed; one that has run out stays so."""
         if not self._idle.expired():
             self._idle.reschedule(asyncio.get_running_loop().time() + self._limits.idle_s)
 
@@ -157,7 +156,7 @@ async def _connect(port: int, timeout_s: float) -> tuple[asyncio.StreamReader, a
 
 
 async def _leave(writer: asyncio.StreamWriter) -> None:
-    """Close the connection; bytes that the program does not take within `_FLUSH_S` are let go."""
+    """Close the connection; bytes that the program does not take within `_FLUSH_S` are dropped."""
     writer.close()
     try:
         with suppress(OSError):
@@ -168,7 +167,7 @@ async def _leave(writer: asyncio.StreamWriter) -> None:
 
 
 async def _close(websocket: WebSocket, code: CloseCode, timeout_s: float) -> None:
-    # The other side may have gone first; then there is nobody left to tell.
+    # The other side may have gone first.
     with suppress(RuntimeError, OSError, WebSocketDisconnect):
         async with asyncio.timeout(timeout_s):
             await websocket.close(code)

@@ -1,5 +1,5 @@
-"""Programs that the tool API itself starts: those of the machine, and none that the agent put where they are looked for
-first, as a home's `.local/bin` is."""
+"""Programs that the tool API itself starts: those of the machine, and none that the agent put into a folder that is
+searched first, such as a home's `.local/bin`."""
 
 from __future__ import annotations
 

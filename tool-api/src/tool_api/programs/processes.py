@@ -97,8 +97,8 @@ def processes_of_call(bash: int, mark: str | None, since_ticks: int) -> list[int
 
 
 def bound_files(pid: int, file_bytes: int | None, *, for_good: bool = False) -> None:
-    """Let a process, and what it starts from now on, make no file larger than this (None: of any size). What is
-    bound for good can't take the bound away again; the kernel refuses to write to any file where it is zero."""
+    """Let a process, and what it starts from now on, make no file larger than this (None: of any size). A limit that is
+    set for good can't be lifted again; the kernel refuses to write to any file if it is zero."""
     with contextlib.suppress(OSError, ValueError):
         hard = resource.prlimit(pid, resource.RLIMIT_FSIZE)[1]
         wanted = hard if file_bytes is None else file_bytes
@@ -156,8 +156,8 @@ async def end_found(find: Callable[[], list[int]]) -> bool:
 
 
 async def _find_twice(find: Callable[[], list[int]]) -> list[int]:
-    """A process that forks and ends while /proc is read hides its child from that look, so none is only none where the
-    next look finds none either."""
+    """Look twice before reporting none: a process that forks and ends while /proc is read hides its child from that
+    look."""
     if pids := find():
         return pids
     await asyncio.sleep(_ROUND_S)

@@ -1,7 +1,7 @@
-"""Folders of skills as the gateway sends them: each whole or not at all, and not to be written by mistake.
+"""Folders of skills as the gateway sends them: each whole or not at all, and protected from accidental writes.
 
-The agent's programs have the same user as this one, so that what is read-only here is a word to the careful: what a
-skill is stands in the gateway, and is put here anew in the next sandbox.
+The agent's programs have the same user as this one, so that read-only is a hint, not a guard: the gateway has the
+original of a skill, and puts it here again in the next sandbox.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _PIECE = 64 * 1024
 
 
 def put_skill(root: Path, name: str, archive: bytes) -> str:
-    """Put what a zip archive holds in the place of the folder of this name; answers its path.
+    """Replace the folder of this name by the content of a zip archive; returns its path.
 
     Raises:
         InvalidUploadError: it is no such archive, or names what is not inside of it.
@@ -75,7 +75,7 @@ def _unpack(archive: bytes, folder: Path) -> None:
 
 
 def _close(folder: Path) -> None:
-    """Read and run, no more: a program is one by its first line."""
+    """Make the folder read-only, executable where the first line marks a program."""
     for where, _, names in os.walk(folder, topdown=False):
         for name in names:
             file = Path(where, name)
@@ -86,7 +86,7 @@ def _close(folder: Path) -> None:
 
 
 def _remove(folder: Path) -> None:
-    """Whatever stands there; a link is removed, and not what it leads to."""
+    """Remove the path, whatever it is; a link is removed, not its target."""
     with contextlib.suppress(FileNotFoundError):
         if not stat.S_ISDIR(folder.lstat().st_mode):
             folder.unlink()

@@ -9,13 +9,14 @@ _SEARCHED_BYTES = 4096
 _BOUNDARY = re.compile(rb"[\n\x1b]")
 _MODE = re.compile(rb"\x1b\[\?([0-9;]{1,64})([hl])")
 _OFF_AT_FIRST = frozenset({b"1", b"47", b"1000", b"1002", b"1003", b"1004", b"1006", b"1047", b"1049", b"2004"})
-"""Cursor keys of applications, the other screen, reports of mouse and focus, and marks around what is pasted."""
+"""Modes that are off at first: application cursor keys, the alternate screen, mouse and focus reports, bracketed
+paste."""
 _HIDDEN_CURSOR = b"25"
 
 
 class Backlog:
-    """Bytes are counted from the terminal's first. What is dropped ends at a line or before an escape sequence, where
-    one is near; modes that it switched on are switched on again for who is shown the rest."""
+    """The last output of a terminal. Bytes are counted from its first. Output is dropped up to a line's end or an
+    escape sequence, if one is near; modes that the dropped part switched on are switched on again for viewers."""
 
     def __init__(self, kept_bytes: int = KEPT_BYTES) -> None:
         self._kept_bytes = kept_bytes
@@ -40,7 +41,7 @@ class Backlog:
         return bytes(self._data[at : at + most])
 
     def modes(self) -> str:
-        """What brings a cleared screen into the modes that hold at `start`."""
+        """The escape sequences that bring a cleared screen into the modes in force at `start`."""
         on = "".join(f"\x1b[?{mode.decode()}h" for mode in sorted(self._modes - {_HIDDEN_CURSOR}))
         return on + ("\x1b[?25l" if _HIDDEN_CURSOR in self._modes else "")
 

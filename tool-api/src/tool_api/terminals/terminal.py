@@ -1,4 +1,4 @@
-"""A bash on a pseudo-terminal, with what it wrote last and who looks at it."""
+"""A bash on a pseudo-terminal, with its last output and its viewers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _READ_BYTES = 64 * 1024
 _READ_PAUSE_S = 0.008
 """Between two reads: a program that writes without end is read at 8 MB a second at most."""
 _AHEAD_BYTES = 128 * 1024
-"""Nothing is read while even the fastest viewer is so far behind."""
+"""Bytes the fastest viewer may be behind; reading stops beyond that."""
 _RESIZE_PAUSE_S = 0.05
 _LAST_READ_BYTES = 1024 * 1024
 _INTERRUPT = b"\x03"
@@ -41,7 +41,7 @@ _INTERRUPT = b"\x03"
 
 @dataclass(frozen=True, slots=True)
 class TerminalSize:
-    """In characters."""
+    """The size in characters."""
 
     cols: int = 80
     rows: int = 24
@@ -82,8 +82,8 @@ class Terminal:
 
     @contextmanager
     def view(self, *, after: int | None = None, began: int | None = None) -> Generator[Viewer]:
-        """A viewer that has shown all bytes before `after` of the terminal that began then; one that has shown none is
-        shown what is kept."""
+        """A viewer that has shown all bytes before `after` of the terminal that began then; a new viewer is shown what
+        is kept."""
         backlog = self.backlog
         is_known = began == self._began and after is not None and backlog.start <= after <= backlog.end
         viewer = Viewer(after if is_known and after is not None else backlog.start)
@@ -96,8 +96,8 @@ class Terminal:
             self._read_on()
 
     def next_piece(self, viewer: Viewer, most: int) -> bytes:
-        """What the viewer is sent next: nothing while it is shown all, or has no room. One that is so far behind that
-        what it needs is gone goes on with what is kept."""
+        """The next bytes for the viewer: none while it is up to date or has no room. One so far behind that its bytes
+        are gone continues with what is kept."""
         if viewer.offset < self.backlog.start:
             viewer.move_to(self.backlog.start)
             viewer.send(self._attached(viewer))
@@ -109,19 +109,19 @@ class Terminal:
         return piece
 
     def resize(self, size: TerminalSize) -> None:
-        """Take another size: at once, and after that so many times a second at most."""
+        """Change the size: at once, and after that a limited number of times a second."""
         self._wanted_size = size
         if self._resize_timer is None:
             self._apply_size()
 
     def type_bytes(self, data: bytes) -> bool:
-        """Type; False where all of it was dropped, as the programs do not read. An interrupt comes before what they
+        """Type; False if all of it was dropped, as the programs do not read. An interrupt overtakes input that they
         have not read yet."""
         if self.exit_code is not None:
             return False
         if data == _INTERRUPT and self._pending:
             self._pending.clear()
-            # What the terminal holds, too: it looks at no further byte before somebody reads those.
+            # Drop the terminal's buffer, too: it handles no further byte before a program reads that.
             termios.tcflush(self._shells_fd, termios.TCIFLUSH)
         if len(self._pending) + len(data) > MAX_PENDING_BYTES:
             return False
@@ -134,13 +134,13 @@ class Terminal:
         return True
 
     async def end_commands(self) -> None:
-        """End what runs in it; its shell stays."""
+        """End the programs in it; its shell stays."""
         await processes.end_found(lambda: processes.started_since(self._program.pid, 0))
 
     async def close(self) -> None:
         """End it with all that it ever started."""
         if self._program.exit_code is None:
-            # Held, it stays the one that adopts what loses its parent.
+            # While stopped, it still adopts processes that lose their parent.
             self._program.send_signal(signal.SIGSTOP)
             await processes.end_found(lambda: processes.started_since(self._program.pid, 0))
         await self._program.end()
@@ -178,7 +178,7 @@ class Terminal:
         self._read_on()
 
     def _read_on(self) -> None:
-        """Read again, unless all viewers are far behind."""
+        """Resume reading, unless all viewers are far behind."""
         if not self._is_held or self.exit_code is not None:
             return
         fastest = max((viewer.offset for viewer in self.viewers), default=self.backlog.end)
@@ -226,7 +226,7 @@ class Terminal:
 
 
 def set_size(fd: int, size: TerminalSize) -> None:
-    """Programs in its foreground are told."""
+    """Set the size of a terminal; programs in its foreground are notified."""
     fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", size.rows, size.cols, 0, 0))
 
 

@@ -16,7 +16,7 @@ class TooManyTerminalsError(Exception):
 
 
 class Terminals:
-    """All terminals; an async context manager that ends them. Opens nothing before it is used."""
+    """The terminals by name; an async context manager that ends them. Opens nothing before it is used."""
 
     def __init__(self, workspace: Path, display: Callable[[], str | None] = lambda: None) -> None:
         self._workspace = workspace
@@ -36,7 +36,7 @@ class Terminals:
         return any(terminal.is_busy for terminal in self._terminals.values())
 
     def entries(self) -> list[TerminalEntry]:
-        """In the order in which they were opened."""
+        """The terminals in the order in which they were opened."""
         return [
             TerminalEntry(
                 name=terminal.name,
@@ -49,7 +49,7 @@ class Terminals:
         ]
 
     async def open(self, name: str, size: TerminalSize | None = None) -> Terminal:
-        """The terminal of that name, new where there is none. Raises `TooManyTerminalsError`, `OSError`."""
+        """The terminal of that name, made if it is new. Raises `TooManyTerminalsError`, `OSError`."""
         async with self._starting:
             running = self._running()
             self._terminals = {terminal.name: terminal for terminal in running}
@@ -63,18 +63,18 @@ class Terminals:
             return made
 
     async def close(self, name: str) -> None:
-        """End one, with all that it ever started. Nothing happens where there is none."""
+        """End a terminal, with all that it ever started. Does nothing if there is none."""
         async with self._starting:
             terminal = self._terminals.pop(name, None)
         if terminal is not None:
             await terminal.close()
 
     async def end_commands(self) -> None:
-        """End what runs in any of them."""
+        """End the programs that run in any of them."""
         await asyncio.gather(*(terminal.end_commands() for terminal in self._running()))
 
     async def end_all(self) -> None:
-        """End each with all it ever started."""
+        """End each terminal with all it ever started."""
         async with self._starting:
             terminals, self._terminals = list(self._terminals.values()), {}
         await asyncio.gather(*(terminal.close() for terminal in terminals))

@@ -1,4 +1,4 @@
-"""Where one viewer of a terminal is in its output."""
+"""The position of one viewer in a terminal's output."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ _MOST_FRAMES = 32
 
 
 class Viewer:
-    """`offset` is that of the next byte to send. One that acknowledges is sent no more than a window beyond that."""
+    """A viewer's position: `offset` is that of the next byte to send. A viewer that acknowledges is sent at most a
+    window beyond that."""
 
     def __init__(self, offset: int) -> None:
         self.offset = offset
@@ -22,18 +23,18 @@ class Viewer:
 
     @property
     def room(self) -> int:
-        """How many bytes may be sent."""
+        """Bytes that may be sent."""
         if self._acknowledged is None:
             return WINDOW_BYTES
         return max(0, WINDOW_BYTES - (self.offset - self._acknowledged))
 
     def acknowledge(self, offset: int) -> None:
-        """Offsets only grow, and none is beyond what was sent."""
+        """Take an acknowledgement; offsets only grow, and none is beyond what was sent."""
         self._acknowledged = min(max(offset, self._acknowledged or 0), self.offset)
         self._wake.set()
 
     def move_to(self, offset: int) -> None:
-        """Go on elsewhere, with an empty window."""
+        """Continue at another offset, with an empty window."""
         self.offset = offset
         if self._acknowledged is not None:
             self._acknowledged = offset

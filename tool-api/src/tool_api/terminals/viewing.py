@@ -1,4 +1,4 @@
-"""Carry a terminal's bytes to one viewer's WebSocket, and what is typed to the terminal."""
+"""Carry a terminal's bytes to one viewer's WebSocket, and the viewer's input to the terminal."""
 
 from __future__ import annotations
 
@@ -25,12 +25,11 @@ from tool_api.terminals.terminal import Terminal, TerminalSize
 from tool_api.terminals.viewer import Viewer
 
 STALLED_S = 30.0
-"""A viewer that takes, or acknowledges, nothing for so long is disconnected."""
+"""Seconds after which a viewer that takes, or acknowledges, nothing is disconnected."""
 MOST_BAD_FRAMES = 50
 SMALL_BYTES = 512
 _GATHER_S = 0.001
-"""What programs write in small pieces within this goes out as one: who reads it takes so many small frames and no
-more."""
+"""Seconds in which small pieces of output are joined into one frame: receivers handle only so many small frames."""
 
 
 async def serve_viewer(
@@ -54,7 +53,7 @@ async def serve_viewer(
 
 
 async def close_socket(websocket: WebSocket, code: CloseCode, reason: str = "") -> None:
-    """Close it; the viewer may have gone first."""
+    """Close the socket; the viewer may have gone first."""
     with suppress(RuntimeError, OSError, WebSocketDisconnect, TimeoutError):
         async with asyncio.timeout(STALLED_S):
             await websocket.close(code, reason)
@@ -111,7 +110,7 @@ async def _input(websocket: WebSocket, terminal: Terminal, viewer: Viewer) -> Cl
 
 
 def _take_frame(message: Any, terminal: Terminal, viewer: Viewer) -> str | None:
-    """Do what a text message asks for; why it was not understood, else None."""
+    """Carry out a text message; returns the reason if it was not understood, else None."""
     text = str(message.get("text") or "")
     if len(text) > MAX_FRAME_CHARACTERS:
         return f"A text message has {MAX_FRAME_CHARACTERS} characters at most."

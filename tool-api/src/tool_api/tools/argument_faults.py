@@ -1,4 +1,4 @@
-"""What is wrong with a call's arguments, bounded: their names are the model's own, and as long as it likes."""
+"""Faults of a call's arguments, bounded: their names are the model's own, and as long as it likes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What runs in a sandbox while somebody may follow it."""
+"""The output and end of a program that can be followed while it runs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contracts.tools import MAX_OUTPUT_CHARACTERS
 
 
 class Followed:
-    """Filled by what runs it, followed by whoever waits for it. What nobody fetches is bounded."""
+    """Filled by the program's runner, followed by callers that wait for it. Unfetched output is bounded."""
 
     def __init__(self) -> None:
         self.is_finished = False
@@ -18,18 +18,18 @@ class Followed:
         self._end = asyncio.Event()
 
     def take_unread(self) -> str:
-        """What was written since the last time it was taken."""
+        """The output since the last call."""
         text = "".join(self._unread)
         self._unread.clear()
         self._unread_size = 0
         return text
 
     async def wait(self, timeout_s: float) -> bool:
-        """True when it has ended within the time."""
+        """Wait; True if it has ended within the time."""
         return await _is_set(self._end, timeout_s)
 
     async def wait_for_output(self, timeout_s: float) -> bool:
-        """True when there is something written or an end to look at within the time."""
+        """Wait; True if there is new output, or it has ended, within the time."""
         if self.is_finished:
             return True
         is_set = await _is_set(self._wake, timeout_s)

@@ -1,4 +1,4 @@
-"""What a tool is to the registry: a specification, typed arguments and an asynchronous handler."""
+"""A tool of the registry: a specification, typed arguments and an asynchronous handler."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class CallContext:
         return max(0.0, self.deadline - time.monotonic())
 
     async def output(self, text: str) -> None:
-        """Show a piece of live output to whoever watches the call."""
+        """Send a piece of live output to the call's watchers."""
         await self.write_output(text)
 
 
@@ -84,10 +84,10 @@ AnyTool = Tool[Any]
 
 
 def done(output: str, *, display: Display | None = None, changed_paths: list[str] | None = None) -> ToolResult:
-    """The tool did what it was asked."""
+    """The result of a tool that did its task."""
     return ToolResult(success=True, output=output, display=display, changed_paths=changed_paths or [])
 
 
 def failed(output: str, *, display: Display | None = None, changed_paths: list[str] | None = None) -> ToolResult:
-    """It did not; `output` says why, and what may work."""
+    """The result of a tool that failed; `output` says why, and what may work."""
     return ToolResult(success=False, output=output, display=display, changed_paths=changed_paths or [])

@@ -1,1 +1,2 @@
-"""Being watched over: managers say that they are there, hear how the sandbox is, and are missed when they are gone."""
+"""Supervision by managers: they announce themselves, read the sandbox's report, and a sandbox without one ends
+itself."""

@@ -1,4 +1,4 @@
-"""How much the workspace holds, and what may still be put into it."""
+"""The use of the workspace, and the room left in it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ _log = logging.getLogger(__name__)
 
 _TICK_S = 1.0
 _BUSY_TICK_S = 0.1
-"""While something runs, or the disk fills: what a command writes between two ticks is over the limit at worst."""
+"""The tick in seconds while something runs or the disk fills: at worst a command's writes between two ticks are over
+the limit."""
 _LOOK_S = 20.0
 _SHARE = 20
 _HURRIED_SHARE = 4
@@ -29,8 +30,8 @@ _LONGEST_PAUSE_S = 2.0
 
 
 class DiskWatch:
-    """Counts what the workspace takes up, in bytes and in files, seldom enough to cost next to nothing, and at once
-    when the machine's disk fills quickly. With a limit of zero there is room for everything."""
+    """Counts the size of the workspace, in bytes and in files, seldom enough to cost next to nothing, and at once when
+    the machine's disk fills quickly. A limit of zero means no limit."""
 
     def __init__(self, workspace: Path, limit_bytes: int, limit_files: int = 0) -> None:
         self._workspace = workspace
@@ -58,7 +59,7 @@ class DiskWatch:
 
     @property
     def notice(self) -> str | None:
-        """What to say to whoever works in a full workspace."""
+        """A notice for work in a full workspace."""
         if not self.is_full:
             return None
         holds = f"{_megabytes(self.used_bytes or 0)} of the {_megabytes(self._limit_bytes)}"
@@ -71,9 +72,9 @@ class DiskWatch:
         )
 
     async def write_bound(self) -> WriteBound:
-        """What may be written from now on, counted anew unless a look that is worth its cost was made just before.
+        """The current write limit, counted anew unless a recent count is still good enough for its cost.
 
-        Asked before each command, so that what the last one left behind, or one before a restart, counts.
+        It is read before each command, so that files of the last one, or of one before a restart, count.
         """
         if not self._limit_bytes and not self._limit_files:
             return WriteBound()
@@ -84,7 +85,7 @@ class DiskWatch:
                 await self._recount()
         if self.is_full:
             return WriteBound(0)
-        # A large one that is there may grow. What writes so much is seen while it does.
+        # An existing large file may grow. Writing that much takes long enough to be noticed.
         larger = self._largest_bytes if self._largest_bytes >= _LARGE_BYTES else 0
         return WriteBound(max(self._room, 1) + larger if self._limit_bytes else None)
 
@@ -98,7 +99,7 @@ class DiskWatch:
         return self._free_at_look[0] - self._free()[0]
 
     async def room(self, wanted: int = 1) -> int | None:
-        """Bytes that may still be written, None for any number; counted anew when they seem less than wanted."""
+        """Bytes that may still be written, None for any number; counted again if they seem less than wanted."""
         if not self._limit_bytes and not self._limit_files:
             return None
         if self.used_bytes is None:
@@ -110,8 +111,8 @@ class DiskWatch:
         return max(self._room, 0) if self._limit_bytes else None
 
     async def _look_again(self) -> None:
-        """Before anything is refused, deleted files that were still held included; many who ask at once share a look,
-        and none follows another without a pause."""
+        """Count again before anything is refused, including deleted files that were still held open; concurrent callers
+        share a look, and none follows another without a pause."""
         asked = time.monotonic()
         async with self._looking:
             if self._began_at > asked:
@@ -122,21 +123,21 @@ class DiskWatch:
             await self._recount()
 
     async def demand(self, wanted: int) -> None:
-        """Pass when there is room for so many bytes more, which count as written, or raise `DiskFullError`."""
+        """Reserve room for `wanted` more bytes, which count as written, or raise `DiskFullError`."""
         room = await self.room(wanted) if wanted > 0 else None
         if room is not None and room < wanted:
             raise DiskFullError(self.notice or self.refusal(wanted))
         self.wrote(wanted)
 
     def refusal(self, wanted: int) -> str:
-        """Why so much is not taken."""
+        """The error text for a write of this size."""
         return (
             f"The workspace has room for {_megabytes(max(self._room, 0))} more of the {_megabytes(self._limit_bytes)} "
             f"it may hold, and this takes {_megabytes(wanted)}. Delete files first, then try again."
         )
 
     def wrote(self, count: int, files: int = 0) -> None:
-        """So many bytes and files came in since the last look; or, below zero, were taken out again."""
+        """Add bytes and files written since the last look; negative numbers for those removed again."""
         self._came_bytes += max(count, 0)
         self._came_files += max(files, 0)
         if self.used_bytes is not None and self.used_files is not None:
@@ -151,11 +152,10 @@ class DiskWatch:
         tick_s: float = _TICK_S,
         is_busy: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Look for ever; call `on_full` when a look finds too much, and again, then with True, whenever it became
-        more since.
+        """Look for ever; call `on_full` when a look finds too much, and again, with True, whenever it has grown since.
 
-        It looks at the disk more often while something runs. A look that fails, as where the sandbox has all the
-        threads it may, is told, and is not the last one.
+        It looks at the disk more often while something runs. A look that fails, such as for lack of threads, is logged,
+        and the next one follows.
         """
         while True:
             if self._is_time(look_s):
@@ -205,7 +205,7 @@ class DiskWatch:
         self._free_at_look = self._free()
         came_bytes, came_files = self._came_bytes, self._came_files
         found, self._work_s = await asyncio.to_thread(self._count)
-        # What came in while it looked it may have missed.
+        # Files that arrived during the count may be missing from it.
         self.used_bytes = found.bytes + self._deleted.bytes + self._came_bytes - came_bytes
         self.used_files = found.files + self._deleted.files + self._came_files - came_files
         self._largest_bytes = found.largest_bytes
@@ -213,12 +213,12 @@ class DiskWatch:
         self._cost_s = self._looked_at - began
 
     def _count(self) -> tuple[TreeSize, float]:
-        """With the processor time it took."""
+        """The size of the workspace, and the processor time spent on counting it."""
         began = time.thread_time()
         return tree_size(str(self._workspace)), time.thread_time() - began
 
     def _count_deleted(self) -> TreeSize:
-        """What was deleted of it and is still held open."""
+        """The size of the workspace's deleted files that are still held open."""
         try:
             device = self._workspace.stat().st_dev
         except OSError:

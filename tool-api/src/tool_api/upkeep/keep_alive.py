@@ -1,4 +1,4 @@
-"""The exchange with a manager: over HTTP, or where no network leads here, on standard input and output."""
+"""The exchange with a manager: over HTTP or, without a network to the sandbox, on standard input and output."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeepAliveResponder:
-    """Answers managers; only a token of theirs, which nothing inside can make, counts as their presence."""
+    """Answers managers; only their own tokens, which nothing inside can make, count as their presence."""
 
     access: Access
     activity: Activity
@@ -44,7 +44,7 @@ class KeepAliveResponder:
         )
 
     async def listen(self) -> None:
-        """Answer each line of standard input on standard output, where that is a pipe; nothing inside inherits it."""
+        """Answer each line of standard input on standard output, if that is a pipe; no child inherits it."""
         if not stat.S_ISFIFO(os.fstat(sys.stdin.fileno()).st_mode):
             return
         reader = asyncio.StreamReader(limit=_LONGEST_LINE)
@@ -67,7 +67,7 @@ class KeepAliveResponder:
 
 
 def _take_stream(number: int) -> int:
-    """The stream under another number, which children do not get; they get silence."""
+    """Move the stream to another number, which children do not inherit; they get /dev/null."""
     taken = os.dup(number)
     silence = os.open(os.devnull, os.O_RDONLY)
     os.dup2(silence, number)

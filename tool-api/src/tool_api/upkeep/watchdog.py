@@ -1,4 +1,4 @@
-"""A sandbox that no manager keeps alive ends itself."""
+"""The watchdog: a sandbox that no manager keeps alive ends itself."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ class Watchdog:
         self._alone_s = 0.0
 
     def reset(self) -> None:
-        """A manager is there."""
+        """Record that a manager is there."""
         self._alone_s = 0.0
 
     async def watch(self, end: Callable[[], None], *, tick_s: float = TICK_S) -> None:
-        """Call `end` once when nobody was there for too long."""
+        """Call `end` once no manager was there for too long."""
         while self._limit_s <= 0 or self._alone_s < self._limit_s:
             await asyncio.sleep(tick_s)
             self._alone_s += tick_s

@@ -25,7 +25,7 @@ _ASK_AGAIN_S = 0.02
 
 
 class CloseCode(IntEnum):
-    """Why the bridge closes a socket."""
+    """Reasons for which the bridge closes a socket."""
 
     ENDED = 1000
     UNSUPPORTED = 1003
@@ -41,9 +41,9 @@ async def bridge(
 ) -> None:
     """Serve an accepted WebSocket until either side ends; it is closed when this returns.
 
-    A viewer without the right to control has its input taken out of the stream. `want_size` hears which size of the
-    screen a viewer asks for. One that reads nothing for
-    `STALLED_AFTER_S` is disconnected; until then only its own picture waits.
+    A viewer without the right to control has its input taken out of the stream. `want_size` is called with the screen
+    size that a viewer requests. A viewer that reads nothing for `STALLED_AFTER_S` is disconnected; until then only its
+    own picture waits.
     """
     try:
         reader, writer = await _connect(socket_path)
@@ -61,7 +61,7 @@ async def bridge(
 
 
 async def _leave(writer: asyncio.StreamWriter) -> None:
-    """Close the connection; input that the X server does not take within `FLUSH_S` is let go."""
+    """Close the connection; input that the X server does not take within `FLUSH_S` is dropped."""
     writer.close()
     try:
         with suppress(OSError):
@@ -143,7 +143,7 @@ async def _input(websocket: WebSocket, writer: asyncio.StreamWriter, viewer: Vie
 
 
 async def _close(websocket: WebSocket, code: CloseCode) -> None:
-    # The viewer may have gone first; then there is nobody left to tell.
+    # The viewer may have gone first.
     with suppress(RuntimeError, OSError, WebSocketDisconnect):
         async with asyncio.timeout(STALLED_AFTER_S):
             await websocket.close(code)

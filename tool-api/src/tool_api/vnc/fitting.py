@@ -14,12 +14,12 @@ from tool_api.vnc.sizes import ScreenSize, nearest_size
 logger = logging.getLogger(__name__)
 
 UNWATCHED_S = 60.0
-"""Between two connections of one viewer, and while a panel shows something else for a moment, nothing changes."""
+"""Seconds between two connections of one viewer, or while a panel shows something else, in which nothing changes."""
 
 
 class ScreenFitting:
-    """The last size that a viewer asked for wins; some time after the last one left the screen has its usual size
-    again."""
+    """Fits the screen to viewers. The last requested size wins; some time after the last viewer left the screen has its
+    usual size again."""
 
     def __init__(
         self, turn: DesktopTurn, usual: ScreenSize, *, unwatched_s: float = UNWATCHED_S, soonest_s: float = 0.1
@@ -34,7 +34,8 @@ class ScreenFitting:
 
     @asynccontextmanager
     async def viewer(self, socket_path: str) -> AsyncGenerator[Callable[[int, int], None]]:
-        """For as long as somebody watches: what is given is called with the width and height of their panel."""
+        """A viewer for the duration of the block, which gets a function to call with the width and height of its
+        panel."""
         me = object()
 
         def want(width: int, height: int) -> None:
@@ -62,7 +63,7 @@ class ScreenFitting:
             await asyncio.gather(self._task, return_exceptions=True)
 
     async def _fit(self, socket_path: str) -> None:
-        """Until nobody watches and the size is the usual one again."""
+        """Fit the screen until nobody watches and the size is the usual one again."""
         while self._watchers or self._has != self._usual:
             self._changed.clear()
             wanted = next(reversed(self._wanted.values()), None)

@@ -23,7 +23,7 @@ class ResizeError(Exception):
 
 
 async def resize_screen(socket_path: str, size: ScreenSize) -> None:
-    """Give the screen this size; nothing where it has it. Raises `ResizeError`."""
+    """Give the screen this size; does nothing if it has it. Raises `ResizeError`."""
     try:
         async with asyncio.timeout(RESIZE_S):
             reader, writer = await asyncio.open_unix_connection(socket_path)
@@ -52,7 +52,7 @@ async def _resize(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, si
     if has == size:
         return
     writer.write(struct.pack(">BxH2i", _SET_ENCODINGS, 2, _RAW, _EXTENDED_DESKTOP_SIZE))
-    # The answer tells of the screens; of the picture one pixel is asked for.
+    # The answer lists the screens; only one pixel of the picture is requested.
     writer.write(struct.pack(">BBHHHH", _UPDATE_REQUEST, 0, 0, 0, 1, 1))
     await writer.drain()
     _, _, screen = await _next_layout(reader)
@@ -70,7 +70,7 @@ async def _resize(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, si
 
 
 async def _next_layout(reader: asyncio.StreamReader) -> tuple[int, int, tuple[int, int]]:
-    """Why the layout is told, with which status, and the number and flags of its first screen."""
+    """The reason for and status of the next layout message, and the number and flags of its first screen."""
     while True:
         kind = (await reader.readexactly(1))[0]
         if kind == _UPDATE:

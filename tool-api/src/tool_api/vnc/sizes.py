@@ -1,11 +1,11 @@
-"""What sizes a screen may be given, and the one that fits a viewer's panel best."""
+"""The allowed sizes of a screen, and the one that fits a viewer's panel best."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 STEP = 16
-"""Of sizes closer to each other than this one is used: a panel that is dragged does not change it at each pixel."""
+"""Pixels between allowed sizes, so that dragging a panel does not resize the screen at each pixel."""
 NARROWEST, LOWEST = 480, 320
 """Browsers have no narrower windows."""
 WIDEST, HIGHEST = 2560, 1600
@@ -20,7 +20,7 @@ class ScreenSize:
 
 
 def nearest_size(width: int, height: int) -> ScreenSize:
-    """The allowed size nearest to what a viewer asks for, in its shape where that can be."""
+    """The allowed size nearest to the requested one, in its shape if possible."""
     wide, high = max(1, width), max(1, height)
     grow = max(1.0, NARROWEST / wide, LOWEST / high)
     shrink = min(1.0, WIDEST / (wide * grow), HIGHEST / (high * grow))

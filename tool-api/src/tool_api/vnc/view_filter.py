@@ -1,8 +1,8 @@
 """Let a viewer see without touching: a filter over the client's half of the RFB stream (RFC 6143 and extensions).
 
-Only messages that ask for pictures pass, each of them whole; everything that is input is dropped, but for a viewer that
-has control. What size a viewer wants is told, not passed on: it is not theirs alone. What the filter
-does not know it refuses, so that a client can't hide input behind a message the X server reads differently.
+Only messages that request pictures pass, each of them whole; input is dropped, except from a viewer that has control.
+The size that a viewer wants is reported, not passed on: the screen is not theirs alone. Unknown messages are refused,
+so that a client can't hide input behind a message the X server reads differently.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class RfbProtocolError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Message:
-    """How a message is framed: its length follows from its first `header` bytes."""
+    """The framing of a message: its length follows from its first `header` bytes."""
 
     header: int
     length: Callable[[bytes], int]
@@ -86,7 +86,7 @@ _MESSAGES = {
 
 
 class ViewerFilter:
-    """Feed it the client's bytes, cut anywhere; it answers the bytes the X server may read.
+    """Takes the client's bytes, cut anywhere, and returns the bytes the X server may read.
 
     It holds at most one unfinished message of those that pass; dropped ones are not kept at all.
     """
@@ -104,7 +104,7 @@ class ViewerFilter:
         return len(self._buffer)
 
     def feed(self, data: bytes) -> bytes:
-        """What may go on of `data` and of what was held back before. Raises `RfbProtocolError`."""
+        """The bytes of `data`, and of those held back before, that may go on. Raises `RfbProtocolError`."""
         if self._skip >= len(data):
             self._skip -= len(data)
             return b""

@@ -16,8 +16,8 @@ _FOLLOW_S = 10.0
 
 
 class DatabaseClock:
-    """The database's time as last read, moved on by this machine's steady clock: one whose date is set anew, or wrong,
-    ends nothing."""
+    """The database's time as last read, moved on by this machine's steady clock: a wrong or newly set date of the
+    machine ends nothing."""
 
     def __init__(self) -> None:
         self._read = datetime.now(UTC)
@@ -36,7 +36,7 @@ class DatabaseClock:
 
 @contextlib.asynccontextmanager
 async def database_clock() -> AsyncGenerator[DatabaseClock]:
-    """Followed while the block lasts."""
+    """The database's clock, followed while the block lasts."""
     clock = DatabaseClock()
     await clock.read()
     following = asyncio.create_task(_follow(clock), name="database-clock")

@@ -18,7 +18,7 @@ _LEASES_KEPT_S = 7 * 24 * 3600
 
 
 class SandboxDocument(Document):
-    """A sandbox record; the unique indexes are what keeps several managers from creating twice."""
+    """A sandbox record; the unique indexes keep several managers from creating it twice."""
 
     id: str = Field()  # pyright: ignore[reportIncompatibleVariableOverride] - own id, no ObjectId
     session_id: str
@@ -95,7 +95,7 @@ class TokenKeyDocument(Document):
 
 
 def collection_of(document: type[Document]) -> AsyncCollection[dict[str, Any]]:
-    """The driver's collection, for the compare-and-set Beanie has no call for; its own type tells too little."""
+    """The driver's collection, for the compare-and-set Beanie has no call for; its own type is too vague."""
     return cast("Any", document).get_pymongo_collection()
 
 

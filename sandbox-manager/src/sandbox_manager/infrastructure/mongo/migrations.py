@@ -1,5 +1,5 @@
-"""The changes of what managers store, in order. One that stands here is never altered: data out there has been through
-it. They use the driver: a document is of its version, and these read what it was before."""
+"""Migrations of the managers' data, in order. A listed one is never altered: data out there has been through it. They
+use the driver: a document has its own version, and these read older data."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from service_kit.migrations import migrate as migrate_data
 
 MIGRATIONS: tuple[Migration, ...] = ()
 VERSIONS = "sandboxes_schema"
-"""Not the gateway's: both may share a database."""
+"""The name of the version record, other than the gateway's: both may share a database."""
 
 
 async def migrate(database: AsyncDatabase[dict[str, Any]]) -> None:

@@ -51,7 +51,7 @@ def to_mongo(sandbox: Sandbox) -> dict[str, Any]:
 def update_of(sandbox: Sandbox, *, with_lease: bool) -> tuple[dict[str, Any], dict[str, Any]]:
     """Filter and update that store the next version. Leases change by their own calls only, but for an admission.
 
-    Only fields that differ reach the change stream, which is what tells changes of `revision` from others.
+    Only fields that differ reach the change stream, which distinguishes changes of `revision` from others.
     """
     fields = to_mongo(replace(sandbox, version=sandbox.version + 1))
     identifier = fields.pop("_id")

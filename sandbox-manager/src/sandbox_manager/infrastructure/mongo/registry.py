@@ -100,7 +100,7 @@ class MongoRegistry:
                     return []
 
     async def _lock_admission(self, session: AsyncClientSession) -> datetime:
-        """From here on no other admission can commit; answers the database's present."""
+        """Lock admission, so that no other admission can commit from here on; returns the database's present."""
         written: Any = await collection_of(LeaseDocument).find_one_and_update(
             {"_id": _ADMISSION},
             [{"$set": {"owner": "", "until": "$$NOW"}}],

@@ -19,7 +19,7 @@ _MOST_DUE = 5_000
 
 
 class WorkspaceDocument(Document):
-    """One a session that has snapshots, or whose files are being worked at, or are to be removed."""
+    """A workspace record, for sessions with snapshots, or whose files are being worked on or are to be removed."""
 
     id: str = Field()  # pyright: ignore[reportIncompatibleVariableOverride] - the session's id
     user_id: str

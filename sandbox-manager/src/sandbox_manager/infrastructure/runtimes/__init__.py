@@ -1,1 +1,1 @@
-"""Where sandboxes run; one conformance suite for all."""
+"""Runtimes of sandboxes; one conformance suite covers all."""

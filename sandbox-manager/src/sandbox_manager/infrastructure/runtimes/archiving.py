@@ -1,4 +1,4 @@
-"""What the runtimes share in packing workspaces: the program, and how its answer is read."""
+"""Packing of workspaces that the runtimes share: the program, and the reading of its answer."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ for name, text in {_PARTS!r}:
     exec(compile(text, name, "exec"), vars(module))
 module.main()
 """
-"""All parts in one text, each under its own name: where it runs there is nothing to import them from."""
+"""The program's parts in one text, each under its own name: there is nothing to import them from inside."""
 DEADLINE_S = 300
 NO_BOUNDS = ArchiveBounds(max_bytes=0, max_files=0)
 
 
 def arguments(verb: str, workspace: str, archives: str, snapshot_id: str, bounds: ArchiveBounds) -> list[str]:
-    """Of the program's command line, after the interpreter. Raises `InvalidIdentifierError`."""
+    """Arguments of the program after the interpreter. Raises `InvalidIdentifierError`."""
     numbers = [str(bounds.max_bytes), str(bounds.max_files)]
     return ["-I", "-c", PROGRAM, verb, workspace, archives, parse_snapshot_id(snapshot_id), *numbers]
 
 
 def answer(output: str) -> dict[str, Any]:
-    """The program's one line. Raises what it says went wrong, `EngineUnavailableError` when it says nothing."""
+    """The program's one line. Raises the error it reports, `EngineUnavailableError` if it reports nothing."""
     lines = output.strip().splitlines()
     try:
         answered = json.loads(lines[-1])

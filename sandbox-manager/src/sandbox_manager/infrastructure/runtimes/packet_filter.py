@@ -1,4 +1,4 @@
-"""What a sandbox may send and be sent, as rules of nftables for its network namespace.
+"""The packet filter of a sandbox, as rules of nftables for its network namespace.
 
 Rules of the namespace's own hooks hold for every socket in it, be it bound to a device or a raw one; routes that lead
 nowhere do not. Nobody inside has a right over the namespace, so nobody inside can change them.
@@ -55,7 +55,7 @@ table inet sandbox {{
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilterExceptions:
-    """What the packet filter lets through besides traffic to the internet; each field is a fragment of nft rules."""
+    """Traffic that the packet filter allows besides that to the internet; each field is a fragment of nft rules."""
 
     replies: str
     resolver: str
@@ -63,7 +63,8 @@ class FilterExceptions:
 
     @classmethod
     def with_endpoint(cls, subnet: str, port: int) -> FilterExceptions:
-        """Of a container: its own network comes in to the endpoint, and the engine's resolver asks on from in here.
+        """Exceptions for a container: its own network reaches the endpoint, and the engine's resolver forwards its
+        queries.
 
         The resolver belongs to root, which nobody inside can become; where the engine maps users, it has no name there.
         """
@@ -75,7 +76,7 @@ class FilterExceptions:
 
     @classmethod
     def with_resolver(cls, address: str) -> FilterExceptions:
-        """Of a namespace nobody comes in to; its network's resolver answers on its port alone."""
+        """Exceptions for a namespace without incoming traffic; its network's resolver answers on its port alone."""
         return cls(
             replies="",
             resolver=f"ip daddr {ipaddress.IPv4Address(address)} meta l4proto {{ tcp, udp }} th dport 53 accept",
@@ -93,15 +94,15 @@ def rules(exceptions: FilterExceptions, closed: Iterable[Network]) -> str:
 
 
 def networks_of(texts: Iterable[str]) -> list[Network]:
-    """Those of IPv4; of IPv6 there is nothing to close. Raises `ValueError`."""
+    """The IPv4 networks; for IPv6 there is nothing to close. Raises `ValueError`."""
     networks = (ipaddress.ip_network(text, strict=False) for text in texts)
     return [one for one in networks if isinstance(one, Network)]
 
 
 class HostNetworks:
-    """Every address of this machine now; where they can't be read, those that were read last stay closed.
+    """Every address of this machine now; if they can't be read, those that were read last stay closed.
 
-    Raises `EngineUnavailableError` when they were never read: nothing is opened that might be this machine.
+    Raises `EngineUnavailableError` if they were never read: no address is opened that might be this machine's.
     """
 
     def __init__(self, trie: Path) -> None:
@@ -121,7 +122,7 @@ class HostNetworks:
 def host_networks(trie: Path = HOST_FIB_TRIE) -> list[Network]:
     """Every address of a machine beside its loopback, by its routing table.
 
-    Of `/dev/null`, which says that there is none to read, a warning alone. Raises `EngineUnavailableError`.
+    For `/dev/null`, which stands for an unreadable table, only a warning is logged. Raises `EngineUnavailableError`.
     """
     try:
         if stat.S_ISCHR(trie.stat().st_mode):

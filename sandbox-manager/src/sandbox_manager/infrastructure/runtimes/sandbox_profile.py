@@ -1,4 +1,4 @@
-"""What every sandbox is given: its limits and the environment of its endpoint."""
+"""The profile of every sandbox: its limits and the environment of its endpoint."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ READY_LINE = "tool-api: ready "
 KEPT_LINE = "tool-api: kept "
 _MIB = 1024 * 1024
 LONGEST_ANSWER = 64 * 1024
-"""Of a line, or of a body, that a sandbox is asked for. Honest ones have a hundred bytes."""
+"""Size limit of a sandbox's answer, a line or a body. Honest ones have a hundred bytes."""
 _KEPT_ALIVE = TypeAdapter(KeptAlive)
-# Managers that froze their pools made them otherwise: what they left is not to be claimed.
+# Earlier managers froze their pools; sandboxes that they left are not to be claimed.
 _WAITS_AS = "at rest"
 
 
@@ -41,7 +41,7 @@ class SandboxProfile:
     max_files: int = 0
 
     def of(self, configuration: Configuration) -> SandboxProfile:
-        """With the limits of its size, where one was chosen."""
+        """The profile with the limits of the chosen size, if any."""
         size = configuration.size
         if size is None:
             return self
@@ -66,22 +66,22 @@ class SandboxProfile:
 
 
 def fingerprint(*parts: object) -> str:
-    """The same for the same parts only."""
+    """A digest that is the same for the same parts only."""
     return hashlib.sha256(repr((_WAITS_AS, *parts)).encode()).hexdigest()[:16]
 
 
 def desktop_of(ready_line: str) -> bool:
-    """Whether the line that says ready also says there is a desktop."""
+    """Whether the ready line also reports a desktop."""
     return "desktop=yes" in ready_line
 
 
 def keep_alive_line(token: str) -> str:
-    """What a sandbox is told, on its standard input, by who watches over it."""
+    """The keep-alive line for a sandbox's standard input."""
     return json.dumps({"keep": token})
 
 
 def report_of(line: str) -> Report:
-    """What its answer says. Raises `EngineUnavailableError`."""
+    """The report in a sandbox's answer. Raises `EngineUnavailableError`."""
     try:
         if len(line) > LONGEST_ANSWER:
             raise MalformedJsonError("It is too long.")

@@ -26,8 +26,8 @@ class Threads:
         return await self._run(call, None)
 
     async def run_program(self, call: Callable[[], _T], stop: Callable[[], None]) -> _T:
-        """Of a cancelled caller the call is taken back, or where it has begun made to end by `stop` in another thread,
-        which may come at any time from then on."""
+        """Run a blocking program. If the caller is cancelled, the call is withdrawn or, once begun, ended by `stop` in
+        another thread, which may be called at any time from then on."""
         return await self._run(call, stop)
 
     async def _run(self, call: Callable[[], _T], stop: Callable[[], None] | None) -> _T:
@@ -54,13 +54,14 @@ async def _end(begun: Future[_T], stop: Callable[[], None]) -> None:
 
 
 class Pools(NamedTuple):
-    """What takes as long as a sandbox has it take has threads of its own, so that no start or sweep waits for one."""
+    """Thread pools; calls whose duration a sandbox decides have pools of their own, so that no start or sweep waits for
+    one."""
 
     calls: Threads
     waiting: Threads
-    """For the answer or the end of a sandbox, and for the removal of what it made: seconds."""
+    """Calls that wait for a sandbox's answer or end, or remove its files: seconds."""
     packing: Threads
-    """Of its files: minutes."""
+    """Packing of a sandbox's files: minutes."""
 
 
 @contextlib.asynccontextmanager

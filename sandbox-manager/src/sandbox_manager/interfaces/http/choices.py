@@ -1,4 +1,4 @@
-"""What sandboxes may be made of."""
+"""Route of the images and sizes of sandboxes."""
 
 from __future__ import annotations
 

@@ -38,7 +38,8 @@ async def events(wired: Wired, after: _Mark = None, last_event_id: _LastMark = N
 
 
 async def _frames(stack: AsyncExitStack, changes: AsyncIterator[Change]) -> AsyncIterator[str]:
-    """Ends with the database's answers, or after an hour; whoever reads goes on after its last mark."""
+    """The stream's frames. It ends with the database's answers, or after an hour; readers continue after their last
+    mark."""
     until = asyncio.get_running_loop().time() + _LONGEST_S
     async with stack:
         yield ": following\n\n"

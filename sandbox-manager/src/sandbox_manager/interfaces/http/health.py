@@ -1,4 +1,4 @@
-"""Alive, and ready, and what was counted."""
+"""Liveness, readiness and metrics."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class _Answer(NamedTuple):
 async def _answer(check: Callable[[], Awaitable[None]]) -> _Answer:
     began = time.perf_counter()
     asked = asyncio.ensure_future(check())
-    # Waited for from outside: a driver that does not let go in time keeps nobody waiting.
+    # Waited for from outside, so that a driver that ignores its cancellation delays nobody.
     await asyncio.wait({asked}, timeout=_DEADLINE_S)
     asked.cancel()
     asked.add_done_callback(_forget)

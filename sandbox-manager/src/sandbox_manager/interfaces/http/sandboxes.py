@@ -50,20 +50,20 @@ async def get(
 
 @router.post("/{sandbox_id}/renew", responses=_REFUSED)
 async def renew(sandbox_id: _SandboxId, wired: Wired) -> Sandbox:
-    """Count as activity."""
+    """Count as activity in the sandbox."""
     sandbox = await wired.renew(sandbox_id)
     return to_wire(sandbox, await wired.get.place_in_line(sandbox))
 
 
 @router.post("/{sandbox_id}/pause", responses=_REFUSED)
 async def pause(sandbox_id: _SandboxId, wired: Wired) -> Sandbox:
-    """Hold it still until it is used: by a token, by renew or by resume. The same for one that is paused."""
+    """Hold it still until it is used: by a token, by renew or by resume. Idempotent."""
     return to_wire(await wired.pause(sandbox_id))
 
 
 @router.post("/{sandbox_id}/resume", responses=_REFUSED)
 async def resume(sandbox_id: _SandboxId, wired: Wired) -> Sandbox:
-    """Let a paused one go on, or wait in line while there is no room. The same for one that runs."""
+    """Let a paused sandbox go on, or wait in line while there is no room. Idempotent."""
     sandbox = await wired.resume(sandbox_id)
     return to_wire(sandbox, await wired.get.place_in_line(sandbox))
 
@@ -86,6 +86,6 @@ async def mint(sandbox_id: _SandboxId, body: TokenRequest, wired: Wired) -> Endp
 async def delete(
     sandbox_id: _SandboxId, wired: Wired, *, keep_workspace: bool = True, only_queued: bool = False
 ) -> None:
-    """Remove it, also in the middle of its start; 204 too when there is none. Its files stay for the next one of its
-    session, unless `keep_workspace` is false. `only_queued`: unless it got its turn."""
+    """Remove it, also in the middle of its start; 204 also if there is none. Its files stay for the session's next
+    sandbox, unless `keep_workspace` is false. `only_queued`: unless it got its turn."""
     await wired.delete(sandbox_id, keep_workspace=keep_workspace or only_queued, only_queued=only_queued)

@@ -1,4 +1,4 @@
-"""Who may call: only the one with the service token."""
+"""The check of the service token, which every call needs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What sandboxes use."""
+"""Routes of the sandboxes' resource usage."""
 
 from __future__ import annotations
 

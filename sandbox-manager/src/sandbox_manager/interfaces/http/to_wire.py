@@ -29,7 +29,7 @@ def to_wire(sandbox: domain.Sandbox, place: QueuePlace | None = None) -> Sandbox
         notice=sandbox.notice,
         disk_notice=sandbox.disk_notice,
         disk_revision=sandbox.disk_revision,
-        # Where it is their number that is near its limit, the notice alone says so.
+        # If the number of files is near its limit, only the notice says so.
         disk_fill=sandbox.fill.name.lower() if sandbox.disk_notice and sandbox.disk_limit_mb else None,
         disk_limit_mb=sandbox.disk_limit_mb,
         queue_position=place.position if place else None,

@@ -1,4 +1,4 @@
-"""What the routes may call."""
+"""The use cases behind the routes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from sandbox_manager.application.workspace_work import WorkspaceWork
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkspaceCases:
-    """What may be done with the files of a session as a whole."""
+    """Use cases on the files of a session as a whole."""
 
     work: WorkspaceWork
     take_snapshot: TakeSnapshot

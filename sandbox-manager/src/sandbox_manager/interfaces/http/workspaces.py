@@ -27,7 +27,7 @@ router = APIRouter(
 
 @router.get("/snapshots")
 async def list_(session_id: _Session, user_id: _Owner, wired: Wired) -> SnapshotList:
-    """What is kept of a session."""
+    """The snapshots of a session."""
     workspace = await wired.workspaces.work.get(session_id, user_id)
     return SnapshotList(
         items=[_to_wire(one) for one in workspace.snapshots], max_count=wired.workspaces.take_snapshot.limits.max_count
@@ -36,19 +36,19 @@ async def list_(session_id: _Session, user_id: _Owner, wired: Wired) -> Snapshot
 
 @router.post("/snapshots", status_code=201)
 async def take(session_id: _Session, user_id: _Owner, body: TakeSnapshot, wired: Wired) -> Snapshot:
-    """Keep the files as they are now; what runs goes on running."""
+    """Keep the files as they are now; programs go on running."""
     return _to_wire(await wired.workspaces.take_snapshot(session_id, user_id, body.name))
 
 
 @router.post("/snapshots/{snapshot_id}/restore")
 async def restore(session_id: _Session, snapshot_id: _Snapshot, user_id: _Owner, wired: Wired) -> Snapshot:
-    """Bring the files back to how they were; the session's sandbox ends, its next one starts on them."""
+    """Restore the files from a snapshot; the session's sandbox ends, and its next one starts on them."""
     return _to_wire(await wired.workspaces.restore(session_id, user_id, snapshot_id))
 
 
 @router.delete("/snapshots/{snapshot_id}", status_code=204)
 async def delete(session_id: _Session, snapshot_id: _Snapshot, user_id: _Owner, wired: Wired) -> None:
-    """Give a snapshot up; 204 too when there is none."""
+    """Delete a snapshot; 204 also if there is none."""
     await wired.workspaces.delete(session_id, user_id, snapshot_id)
 
 

@@ -28,12 +28,12 @@ _MEANT = {
     "shift_jis": "cp932",
     "euc_kr": "cp949",
 }
-"""By the WHATWG: what has all that the named encoding has, and more."""
+"""Supersets that the WHATWG reads in place of the named encodings."""
 _DAMAGED_SHARE = 0.02
 
 
 def codec_of(name: str) -> str | None:
-    """Python's name of the encoding that is meant, None of one that is not known."""
+    """Python's name of the encoding that is meant, None for an unknown one."""
     written = name.strip().lower().replace("_", "-")
     page = _PAGE_OF_CODES.fullmatch(written)
     ways = [_NAMES.get(written, written), f"cp{page[1]}" if page else "", written.removeprefix("x-")]
@@ -49,7 +49,7 @@ def codec_of(name: str) -> str | None:
 
 
 def text_of(data: bytes, name: str | None) -> str:
-    """In the encoding that is named; where that is not known, or is wrong, in the one that it seems to be in."""
+    """The text in the named encoding; if that is unknown or wrong, in the detected one."""
     codec = codec_of(name or "utf-8")
     declared = None if codec is None else data.decode(codec, "replace")
     if declared is not None and declared.count("\ufffd") <= _DAMAGED_SHARE * len(declared):

@@ -72,7 +72,7 @@ class _Reader:
             return None
 
     def _margins(self, kind: str) -> Iterator[str]:
-        """What stands above or below the pages, each text once."""
+        """The headers or footers of the pages, each text once."""
         said: set[str] = set()
         for reference in self._root.iter(f"{WORD}{kind}Reference"):
             pages = _PAGES.get(str(reference.get(f"{WORD}type")), "")

@@ -10,7 +10,7 @@ _PAGES = (".htm", ".html", ".xhtml")
 
 
 def chunk_text(package: Package, part: str, identifier: str | None) -> str:
-    """Its text, or why there is none."""
+    """The text of the inserted file, or the reason why it was not read."""
     try:
         name = package.target(part, identifier)
         content = package.archive.read(name)

@@ -1,4 +1,5 @@
-"""Markdown of a Word document that was made ready for the library; what that breaks over is read without layout."""
+"""Markdown of a Word document that was prepared for the library; parts that break the library are read without
+layout."""
 
 from __future__ import annotations
 
@@ -40,7 +41,7 @@ class Converter:
         self._attempts = 0
 
     def markdown(self, root: Element) -> str:
-        """Of the whole document; its blocks may be read apart from each other."""
+        """Markdown of the whole document; if the library fails on it, its blocks are converted separately."""
         try:
             return self._convert(_bytes(root))
         except Exception:  # noqa: BLE001  # the library raises what it likes over what it is given
@@ -60,7 +61,7 @@ class Converter:
                 self.faults.append(f"the {kind} of the document could not be read")
 
     def _pieces(self, blocks: Sequence[Element]) -> list[str]:
-        """Halves of what breaks, until what is broken is alone."""
+        """Markdown of the blocks: a run that breaks the library is halved until the broken block is alone."""
         if not blocks:
             return []
         self._attempts += 1

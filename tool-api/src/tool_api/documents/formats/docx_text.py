@@ -13,13 +13,13 @@ _LEFT_OUT = frozenset({"del", "moveFrom", "instrText", "delText", "rPr", "pPr", 
 
 
 def plain_text(element: Element) -> str:
-    """All paragraphs of it on one line."""
+    """All paragraphs of the element on one line."""
     paragraphs = (on_one_line("".join(_pieces(one, 0))) for one in element.iter("{*}p") if _is_outermost(one))
     return " | ".join(filter(None, paragraphs)) or on_one_line("".join(_pieces(element, 0)))
 
 
 def _is_outermost(paragraph: Element) -> bool:
-    """What stands in a text box of a paragraph is part of its text, or of that for programs of another age."""
+    """Whether the paragraph is not nested: the text of a text box is part of the paragraph that holds it."""
     return not any(local(one) == "p" for one in paragraph.iterancestors())
 
 
@@ -43,7 +43,7 @@ def _pieces(element: Element, depth: int) -> Iterator[str]:
 
 
 def picture_of(properties: Element) -> str:
-    """What the properties of a drawing say that it shows, empty where it is no picture."""
+    """The description of the picture that a drawing shows, empty if it is no picture."""
     drawing = properties.getparent()
     if drawing.find(".//{*}blip") is None:
         return ""

@@ -1,5 +1,5 @@
-"""A part of a Word document made ready for the library that reads it: what that would leave out without a word, or
-would break over, stands in it as text."""
+"""Preparation of a Word document's part for the library that reads it: what the library would silently drop, or break
+over, is replaced by text."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _CODE = re.compile(r"[0-9A-Fa-f]{1,6}")
 
 @dataclass(frozen=True, slots=True)
 class WordPart:
-    """`known` are the identifiers of notes and comments; what is left out and changed is counted."""
+    """A part of a document. `known` are the identifiers of notes and comments; omissions and changes are counted."""
 
     package: Package
     name: str
@@ -37,7 +37,7 @@ class WordPart:
 
 
 def prepared(root: Element, part: WordPart) -> dict[str, str]:
-    """Changes the tree; answers the addresses of its links by their identifiers."""
+    """Change the tree; returns the addresses of its links by their identifiers."""
     _choose(root)
     for element in list(root.iter(f"{WORD}drawing", f"{WORD}pict", f"{WORD}object")):
         _replace_drawing(element, part)
@@ -54,7 +54,7 @@ def prepared(root: Element, part: WordPart) -> dict[str, str]:
 
 
 def _choose(root: Element) -> None:
-    """Of the ways that something is written for different programs the richest remains."""
+    """Keep the richest of the alternatives that a document offers for different programs."""
     for element in list(root.iter("{*}AlternateContent")):
         ways = [way for way in element if local(way) in ("Choice", "Fallback") and len(way)]
         for child in list(ways[0]) if ways else ():
@@ -118,7 +118,7 @@ def _show_changes(root: Element, part: WordPart) -> None:
         name, around = local(element), local(element.getparent())
         if around in ("rPr", "trPr", "tcPr", "numPr"):
             if name in ("del", "ins"):
-                # A paragraph or a row of which this says that it is gone still has what it had.
+                # A paragraph or a row marked as deleted here keeps its content.
                 part.changes["insertion" if name == "ins" else "deletion"] += around == "trPr"
                 element.getparent().remove(element)
             continue
@@ -177,7 +177,7 @@ def _replace_foreign(element: Element, part: WordPart) -> None:
 
 
 def _show_check_boxes(root: Element, part: WordPart) -> None:
-    """As text: the library takes the sign in one for all that there is, and then no state is left of it."""
+    """Show check boxes as text: the library keeps only the sign in one, and the state would be lost."""
     for box in list(root.iter("{*}checkbox")):
         if local(box.getparent()) != "sdtPr":
             continue
@@ -197,14 +197,14 @@ def _show_check_boxes(root: Element, part: WordPart) -> None:
 
 
 def _state(checked: Element | None) -> str:
-    """What says whether it is checked says yes where it gives no value."""
+    """The state of a check box; a mark without a value means checked."""
     values = [] if checked is None else [str(value) for key, value in checked.attrib.items() if key.endswith("}val")]
     is_checked = checked is not None and (not values or values[0] in ("1", "true", "on"))
     return "[x]" if is_checked else "[ ]"
 
 
 def _mend(root: Element, part: WordPart) -> None:
-    """Without the identifiers and numbers that name nothing, over which the library would break."""
+    """Remove identifiers and numbers that refer to nothing, over which the library would break."""
     for name, kind in _NOTE_KINDS.items():
         for element in list(root.iter(f"{WORD}{name}")):
             if str(element.get(f"{WORD}id")) not in part.known[kind]:
@@ -225,7 +225,7 @@ def _mend(root: Element, part: WordPart) -> None:
 
 
 def _chosen(field: Element) -> str:
-    """The item of an old drop-down field that is chosen, whose text is nowhere else."""
+    """The chosen item of an old drop-down field, whose text is nowhere else."""
     items = [str(one.get(f"{WORD}val") or "") for one in field.iterfind(f"{WORD}ddList/{WORD}listEntry")]
     result = field.find(f"{WORD}ddList/{WORD}result")
     at = "0" if result is None else str(result.get(f"{WORD}val"))
@@ -244,7 +244,7 @@ def _links(root: Element, part: WordPart) -> dict[str, str]:
 
 
 def _put_text(element: Element, part: WordPart, text: str, *, keep: bool = False) -> None:
-    """In the place of an element, or where it is to be kept before the run that it is in."""
+    """Put the text in the place of an element or, with `keep`, before the run that holds it."""
     word = part.placeholders.put(text)
     run = next((one for one in (element, *element.iterancestors()) if one.tag == f"{WORD}r"), None)
     if keep:

@@ -1,4 +1,4 @@
-"""What stands in drawings of Office documents: text, the numbers of charts, the words of diagrams."""
+"""Text of drawings in Office documents: shapes, the numbers of charts, the words of diagrams."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _inner(element: Element, depth: int) -> str:
 
 
 def _shown(element: Element) -> Iterator[Element]:
-    """Its children; of the ways that something is written for different programs, the richest."""
+    """The element's children; of alternatives for different programs, the richest one."""
     for child in element:
         if local(child) != "AlternateContent":
             yield child
@@ -44,7 +44,7 @@ shown_children = _shown
 
 
 def graphic_lines(package: Package, part: str, element: Element) -> Iterator[str]:
-    """A chart or a diagram that an element of a part names, or why there is none. Nothing for any other element."""
+    """The lines of a chart or diagram that an element names, or why there are none. Nothing for any other element."""
     for found in element.iter("{*}chart", "{*}relIds"):
         is_chart = local(found) == "chart"
         identifier = found.get(f"{RELATION_ID}id" if is_chart else f"{RELATION_ID}dm")
@@ -107,7 +107,7 @@ def _series_line(series: Element, data: dict[str | None, Element]) -> str:
 
 
 def _points(element: Element | None, *sources: str) -> dict[int, str]:
-    """The values that are kept with a chart, by their places; those of several levels together."""
+    """The values stored with a chart, by their positions; those of several levels are joined."""
     points: dict[int, str] = {}
     for source in () if element is None else (one for one in element if local(one) in sources):
         levels = list(source.iter("{*}lvl")) or [source]

@@ -1,4 +1,4 @@
-"""A mail: who wrote what to whom, and the names of what is attached."""
+"""A mail: its sender, recipients and text, and the names of its attachments."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from tool_api.documents.parts import RefusedDocumentError
 _HEADERS = ("From", "To", "Cc", "Bcc", "Reply-To", "Date", "Subject")
 _MOST_TOLD = 100
 _SMALLEST = 20
-"""A text of fewer characters than this only says that the mail is a page."""
+"""A shorter text only says that the mail is an HTML page."""
 
 
 def open_document(data: bytes) -> WholeDocument:
-    """Raises `RefusedDocumentError` where there is neither a header nor a text."""
+    """Raises `RefusedDocumentError` if there is neither a header nor a text."""
     data = data.removeprefix(codecs.BOM_UTF8)
-    # What programs of the mbox format write above a mail is no header.
+    # The line that the mbox format adds above a mail is no header.
     content = data.partition(b"\n")[2] if data.startswith(b"From ") else data
     mail: Any = email.message_from_bytes(content, policy=email.policy.default)
     return WholeDocument(about="[mail]", text="\n".join(_lines(mail)))
@@ -51,7 +51,7 @@ def _lines(mail: EmailMessage) -> Iterator[str]:
 
 
 def _leaves(mail: EmailMessage) -> tuple[list[Message], list[Message], list[Message]]:
-    """Its texts, the pages that say the same, and all else, of what a mail within it has nothing."""
+    """The mail's text parts, their HTML versions, and all other parts; nothing from inside an attached mail."""
     texts: list[Message] = []
     pages: list[Message] = []
     others: list[Message] = []
@@ -75,7 +75,7 @@ def _parts(mail: Message) -> list[Message]:
 
 
 def _is_text(part: Message, kind: str) -> bool:
-    """A part that says that it has parts and has none is its text, as is one that does not say what it is."""
+    """Whether a part is text: also one declared multipart without parts, and one without a type."""
     return kind in ("text/plain", "text/html") or kind.startswith("multipart/") or kind.strip("/") == ""
 
 

@@ -13,12 +13,12 @@ from tool_api.documents.formats.whole import WholeDocument
 from tool_api.documents.parts import RefusedDocumentError
 
 _OLD_PICTURES = ("png", "jpeg", "svg")
-"""As version 3 has them beside the text of an output."""
+"""Picture formats that version 3 stores beside the text of an output."""
 _COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 
 def open_document(data: bytes) -> WholeDocument:
-    """Raises `RefusedDocumentError` for what is no notebook."""
+    """Raises `RefusedDocumentError` for anything but a notebook."""
     try:
         notebook: Any = json.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
@@ -37,7 +37,7 @@ def open_document(data: bytes) -> WholeDocument:
 
 
 def _cells(notebook: Any) -> list[Any] | None:
-    """Until version 3 they were in worksheets."""
+    """The cells of a notebook; up to version 3 they were in worksheets."""
     cells = _items(notebook, "cells")
     sheets = [found for sheet in _items(notebook, "worksheets") or () if (found := _items(sheet, "cells")) is not None]
     if cells is not None or not sheets:

@@ -1,4 +1,4 @@
-"""OpenDocument files, such as those of LibreOffice: their parts, and which of the three kinds they are."""
+"""OpenDocument files, such as those of LibreOffice: their parts, and their kind of the three."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def open_document(data: bytes) -> Document:
 
 
 def _margins(archive: Archive) -> tuple[list[str], list[str]]:
-    """What stands above and below the pages."""
+    """The headers and footers of the pages."""
     found: dict[str, list[str]] = {"header": [], "footer": []}
     try:
         root, _ = parse(archive.read_xml("styles.xml"))

@@ -1,4 +1,4 @@
-"""The sheets of an OpenDocument spreadsheet, as those of other workbooks are read."""
+"""The sheets of an OpenDocument spreadsheet, in the form of other workbooks."""
 
 from __future__ import annotations
 

@@ -21,14 +21,14 @@ _MOST_COLUMNS = 200
 
 
 class OpenDocument:
-    """The parts of a file, and what is counted as they are read."""
+    """The parts of a file, and the counts of what is left out."""
 
     def __init__(self, archive: Archive, root: Element, body: Element) -> None:
         self.archive, self.root, self.body = archive, root, body
         self.left_out: Counter[str] = Counter()
 
     def object_lines(self, element: Element) -> Iterator[str]:
-        """What is embedded in the document, such as a chart."""
+        """The lines of an embedded object, such as a chart."""
         name = posixpath.normpath(attribute(element, "href")).lstrip("/")
         try:
             root, _ = parse(self.archive.read_xml(f"{name}/content.xml"))
@@ -52,18 +52,18 @@ class OpenDocument:
 
 
 def attribute(element: Element, name: str) -> str:
-    """Its attribute of this name, whatever its namespace."""
+    """The value of an attribute by its local name, whatever its namespace."""
     return next((str(value) for key, value in element.attrib.items() if key.rpartition("}")[2] == name), "")
 
 
 def count_of(element: Element, name: str, most: int) -> int:
-    """How often something is repeated, which the file only says once."""
+    """The repeat count of an element that the file stores once."""
     written = attribute(element, name)
     return min(max(int(written), 1), most) if written.isdecimal() and len(written) < 10 else 1
 
 
 def inner_text(element: Element | None) -> str:
-    """All text in it on one line, with the spaces that are elements, without what people remarked."""
+    """All text of the element on one line, with the spaces that are elements and without comments."""
     return "" if element is None else on_one_line("".join(_pieces(element, 0)))
 
 
@@ -83,7 +83,7 @@ def _pieces(element: Element, depth: int) -> Iterator[str]:
 
 
 def described(frame: Element) -> str:
-    """What a picture shows, as far as somebody wrote that."""
+    """The description of a picture, if it has one."""
     return on_one_line(str(frame.findtext("{*}desc") or frame.findtext("{*}title") or "")) or "picture"
 
 
@@ -94,7 +94,7 @@ def remark(element: Element) -> str:
 
 
 def read_text(document: OpenDocument) -> str:
-    """All of a text, with its notes and comments below."""
+    """All of a text document, with its notes and comments below."""
     return _Writer(document).text()
 
 
@@ -149,7 +149,7 @@ class _Writer:
         return "" if name in _SKIPPED else self._blocks(element)
 
     def _apart(self, write: Callable[[Element], str], element: Element) -> tuple[str, str]:
-        """What is written of an element, and the blocks in it, which stand below its paragraph."""
+        """The inline text of an element, and the blocks in it, which stand below its paragraph."""
         outer, self._after = self._after, []
         inline = write(element)
         after, self._after = self._after, outer
@@ -233,7 +233,7 @@ def _table_around(row: Element) -> Element | None:
 
 
 def _styles(root: Element) -> tuple[set[str], set[str], set[str]]:
-    """The names of the styles that are bold, and italic, and those of lists with numbers."""
+    """The names of the bold styles, of the italic ones, and of those of numbered lists."""
     bold: set[str] = set()
     italic: set[str] = set()
     for style in root.iterfind("{*}automatic-styles/{*}style"):

@@ -1,4 +1,4 @@
-"""Documents of old Office programs, and new ones with a password: which it is, and what to do with it."""
+"""Documents of old Office programs, and new ones with a password: which it is, and the remedy."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _OTHER = (
 
 
 def open_document(data: bytes) -> WholeDocument:
-    """Raises `RefusedDocumentError` always: by the names of what it has in it."""
+    """Always raises `RefusedDocumentError`, with a text by the names of its parts."""
     for name, said in _KINDS.items():
         if f"\0{name}\0".encode("utf-16-le")[1:] in data:
             raise RefusedDocumentError(said)

@@ -1,4 +1,4 @@
-"""The parts of an Office document and what each names: any of them may be missing or broken."""
+"""The parts of an Office document and their relations: any part may be missing or broken."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tool_api.documents.parts import RefusedDocumentError
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """What a part names by an identifier: another part, or, where it `is_external`, an address."""
+    """The target of an identifier in a part: another part or, if `is_external`, an address."""
 
     kind: str
     target: str
@@ -28,7 +28,7 @@ class Package:
         self._relations: dict[str, dict[str, Relation]] = {}
 
     def tree(self, name: str) -> Element:
-        """The root of a part. Of one that is damaged what can be read, with its fault in `faults`.
+        """The root of a part. A damaged part yields what can be read, with its fault in `faults`.
 
         Raises:
             BrokenPartError: nothing of it can be read.
@@ -39,7 +39,7 @@ class Package:
         return root
 
     def relations(self, name: str) -> dict[str, Relation]:
-        """By their identifiers, none where the list of them can't be read."""
+        """The relations of a part by their identifiers, empty if the list of them can't be read."""
         if name not in self._relations:
             folder, _, file = name.rpartition("/")
             try:
@@ -68,7 +68,7 @@ class Package:
         raise RefusedDocumentError("It is no document of a text, spreadsheet or presentation program.")
 
     def main_tree(self, *usual: str) -> tuple[str, Element]:
-        """With its name. Raises `RefusedDocumentError`: without it there is no document."""
+        """The main part's name and tree. Raises `RefusedDocumentError`: without it there is no document."""
         name = self.main_part(*usual)
         try:
             return name, self.tree(name)

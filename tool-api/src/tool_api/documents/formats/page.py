@@ -19,7 +19,7 @@ _DECLARED = frozenset(
 
 
 def open_document(data: bytes) -> WholeDocument:
-    """All of the page, what leads around a site included; it fetches nothing the page names."""
+    """The whole page, including the site's navigation; nothing that the page names is fetched."""
     page = _text(data)
     found = _TITLE.search(page, 0, _HEAD)
     title = " ".join(html.unescape(found[1]).split())[:300] if found else ""

@@ -1,4 +1,4 @@
-"""The text of a PDF's pages, by the library that Chrome shows them with, with what forms and comments on them say."""
+"""The text of a PDF's pages, by the PDF library of Chrome, with form values and comments."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def _form_of(pages: Any) -> Any:
 
 
 def _pictures(page: Any) -> tuple[int, int]:
-    """How many a person would look at, and how many there are."""
+    """The number of pictures large enough to look at, and the number of all."""
     counted, all_pictures = 0, 0
     try:
         for found in page.get_objects(filter=[_raw.FPDF_PAGEOBJ_IMAGE], max_depth=5):

@@ -1,4 +1,4 @@
-"""What is written onto a page of a PDF: the values of its form's fields, and the comments of people."""
+"""Annotations of a PDF page: the values of its form's fields, and people's comments."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Annotations:
         self._radios: dict[str, str] = {}
 
     def lines(self) -> Iterator[str]:
-        """The fields in their order, those of which one is chosen once; then the comments."""
+        """The fields in their order, groups of buttons once; then the comments."""
         fields: list[tuple[str, str | None]] = []
         comments: list[str] = []
         for number in range(min(_raw.FPDFPage_GetAnnotCount(self._page), _MOST_ANNOTATIONS)):
@@ -52,7 +52,7 @@ class Annotations:
         yield from comments
 
     def _field(self, annotation: Any) -> Iterator[tuple[str, str | None]]:
-        """Name and value of a field, None for one of several buttons, of which the chosen one is known in the end."""
+        """Name and value of a field; None for one of several buttons, whose choice is known only at the end."""
         kind = _raw.FPDFAnnot_GetFormFieldType(self._form, annotation) if self._form else -1
         if kind <= _raw.FPDF_FORMFIELD_UNKNOWN:
             yield from _unlisted(annotation)
@@ -91,7 +91,7 @@ class Annotations:
 
 
 def _unlisted(annotation: Any) -> Iterator[tuple[str, str]]:
-    """A field that the list of the form lacks."""
+    """A field that is missing from the form's list."""
     name, kind = _named(annotation, b"T"), _named(annotation, b"FT")
     if kind == "Btn":
         state = _named(annotation, b"AS")
@@ -123,7 +123,7 @@ def _named(annotation: Any, key: bytes) -> str:
 
 
 def _text(read: Callable[[Any, int], int]) -> str:
-    """What the library writes in UTF-16 into the room that it is given, once it said how much that is."""
+    """A UTF-16 text from the library, which first reports the size of the buffer it needs."""
     size = min(int(read(None, 0)), 2 * _MOST_CHARACTERS)
     if size <= 2:
         return ""

@@ -1,4 +1,4 @@
-"""Text that is in Markdown as it is, whatever the library that makes the Markdown would do to it."""
+"""Text that stays unchanged in Markdown, whatever the library that makes the Markdown would do to it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import secrets
 
 
 class Placeholders:
-    """Words that stand for texts of ours while a library makes Markdown of what is around them."""
+    """Placeholder words for texts of ours while a library makes Markdown of the text around them."""
 
     def __init__(self) -> None:
         self._mark = f"Q{secrets.token_hex(8)}Q"

@@ -20,7 +20,7 @@ _MEDIA = {
     "quickTimeFile": "video",
 }
 _TITLES = frozenset({"title", "ctrTitle"})
-# Pictures of the slide, the page's number and what stands on all pages are not notes.
+# The slide's picture, the page number and the text on all pages are not notes.
 _NOTES = frozenset({"body"})
 _LEVELS = frozenset("012345678")
 

@@ -16,7 +16,7 @@ _LEFT_OUT = {"picture": re.compile(r"\\pict\b"), "embedded object": re.compile(r
 
 
 def open_document(data: bytes) -> WholeDocument:
-    """What it has in bytes above 127 without saying in which encoding is of Windows."""
+    """The document as text; bytes above 127 without a named encoding are read as Windows-1252."""
     source = data.decode("cp1252", "replace")
     text = str(_library.rtf_to_text(source, errors="replace"))
     counted = Counter({kind: len(found.findall(source)) for kind, found in _LEFT_OUT.items()})

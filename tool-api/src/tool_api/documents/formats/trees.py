@@ -1,4 +1,4 @@
-"""XML of documents as trees: nothing is fetched or expanded, and what a fault in it leaves is read."""
+"""XML of documents as trees: nothing is fetched or expanded, and the readable rest of faulty XML is kept."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ Element = Any
 
 DOCUMENT = "http://schemas.openxmlformats.org/officeDocument/2006"
 RELATION_ID = f"{{{DOCUMENT}/relationships}}"
-# The ISO standard's names of what all programs know by those of its forerunner.
+# The ISO standard's namespaces, for which all programs use those of its forerunner.
 _STRICT = re.compile(rb"http://purl\.oclc\.org/ooxml/(\w+)/(\w+)")
 SAFE: dict[str, Any] = {"resolve_entities": False, "no_network": True, "load_dtd": False, "huge_tree": False}
 
 
 def parse(content: bytes) -> tuple[Element, str]:
-    """The root, and what is wrong with the rest, which is empty for a whole one. Raises `BrokenPartError`."""
+    """The root, and the fault in the rest, empty if the document is whole. Raises `BrokenPartError`."""
     parser = etree.XMLParser(recover=True, remove_comments=True, remove_pis=True, **SAFE)
     try:
         root = etree.fromstring(plain_namespaces(content), parser)
@@ -34,12 +34,12 @@ def parse(content: bytes) -> tuple[Element, str]:
 
 
 def plain_namespaces(content: bytes) -> bytes:
-    """With the names of the ISO standard's strict form as all programs write them."""
+    """The content with the namespaces of the ISO standard's strict form replaced by the usual ones."""
     return _STRICT.sub(rb"http://schemas.openxmlformats.org/\1/2006/\2", content)
 
 
 def local(element: Element) -> str:
-    """The name of an element without its namespace; empty for what is no element."""
+    """The name of an element without its namespace; empty for comments and other nodes."""
     tag = element.tag
     return tag.rpartition("}")[2] if isinstance(tag, str) else ""
 

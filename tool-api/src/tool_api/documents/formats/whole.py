@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WholeDocument:
-    """All of its text at once."""
+    """A document whose text is read all at once."""
 
     about: str
     text: str

@@ -29,7 +29,7 @@ class _Sheet:
 
 
 class Workbook:
-    """Of a formula its value is read or, where no program has computed one yet, the formula."""
+    """A workbook; a formula shows its value or, if no program has computed one yet, the formula itself."""
 
     unit = "sheet"
 
@@ -50,7 +50,7 @@ class Workbook:
         return f"--- sheet {number} of {self.count}: {on_one_line(sheet.name)[:100]}{hidden} ---"
 
     def lines(self, number: int) -> Iterator[str]:
-        """The letters of the columns, then each row that has something in it, then what else the sheet has."""
+        """The letters of the columns, then each row that is not empty, then the other parts of the sheet."""
         part = self._sheets[number - 1].part
         try:
             if part is None:
@@ -87,7 +87,7 @@ class Workbook:
         yield from told(left_out)
 
     def _part(self, kind: str, what: str) -> Element | None:
-        """What the workbook has of a kind, None where there is nothing or it can't be read."""
+        """The workbook's part of a kind, None if there is none or it can't be read."""
         usual = [name for name in (f"xl/{kind}.xml",) if name in self._package.archive]
         for name in self._package.related(self._main, kind) or usual:
             try:
@@ -116,7 +116,7 @@ def _sheets(package: Package, main: str, root: Element) -> list[_Sheet]:
         sheets.append(_Sheet(str(sheet.get("name") or ""), str(sheet.get("state") or "visible"), part))
     if any(sheet.part for sheet in sheets):
         return sheets
-    # Where the list of parts is broken, the parts are known by their usual names.
+    # If the list of parts is broken, the parts are found by their usual names.
     parts = sorted(
         (name for name in package.archive.names() if re.search(r"worksheets/[^/]+\.xml$", name)),
         key=lambda name: [int(number) for number in _NUMBER.findall(name)],

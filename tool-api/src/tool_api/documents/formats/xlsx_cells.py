@@ -1,4 +1,4 @@
-"""The rows of a sheet, one after the other, each cell by itself: what one has that is odd costs no other."""
+"""The rows of a sheet, one after the other; each cell is read by itself, so that an odd one affects no other."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _WHOLE = re.compile(r"[+-]?[0-9]{1,300}")
 _ESCAPE = re.compile(
     r"_x(000[9AaDd]|00[2-7][0-9A-Fa-f]|00[A-Fa-f][0-9A-Fa-f]|0[1-9A-Fa-f][0-9A-Fa-f]{2}|[1-9A-Fa-f][0-9A-Fa-f]{3})_"
 )
-"""Of characters that are no control; the others stay as they are written."""
+"""Escapes of characters that are not control characters; the others stay as they are written."""
 _TAGS = tuple(
     f"{{*}}{name}"
     for name in ("row", "mergeCell", "dataValidation", "drawing", "legacyDrawing", "oleObject", "control", "picture")
@@ -33,7 +33,7 @@ MOST_COLUMNS = 16_384
 
 @dataclass(slots=True)
 class SheetParts:
-    """What a sheet has beside its rows, known once these are read."""
+    """Parts of a sheet beside its rows, known once the rows are read."""
 
     merged: list[str] = field(default_factory=list[str])
     choices: list[str] = field(default_factory=list[str])
@@ -118,7 +118,7 @@ class SheetReader:
         return str(int(value)) if _WHOLE.fullmatch(value) else str(number)
 
     def _formula(self, cell: Element, column: int, row: int) -> str:
-        """What was written; of one that is written for several cells, as it is in this one."""
+        """The formula as written; one shared by several cells is translated to this cell."""
         element = cell.find("{*}f")
         if element is None:
             return ""
@@ -153,7 +153,7 @@ class SheetReader:
 
 
 def rich_text(element: Element | None) -> str:
-    """The text of an item, without how it is pronounced."""
+    """The text of an item, without phonetic guides."""
     if element is None:
         return ""
     parts = [
@@ -165,7 +165,7 @@ def rich_text(element: Element | None) -> str:
 
 
 def _without_escapes(text: str) -> str:
-    """With the characters that are written by their numbers, which no sheet shows; lines end as they do elsewhere."""
+    """The text with characters decoded that are written by their numbers, which no sheet shows; line ends become LF."""
     if "_x" not in text:
         return text
     made = _ESCAPE.sub(lambda found: chr(int(found[1], 16)), text)

@@ -1,4 +1,4 @@
-"""What a sheet of a workbook has beside its cells: comments, text boxes, charts, pictures."""
+"""Parts of a sheet beside its cells: comments, text boxes, charts, pictures."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _persons(package: Package, main: str) -> dict[str, str]:
 
 
 def drawing_lines(package: Package, part: str, identifier: str, left_out: Counter[str]) -> Iterator[str]:
-    """What a drawing of a sheet shows."""
+    """The content of a drawing of a sheet."""
     try:
         name = package.target(part, identifier)
         root = package.tree(name)

@@ -13,7 +13,7 @@ column_letter: Callable[[int], str] = get_column_letter
 
 
 def row_lines(rows: Iterator[tuple[int, dict[int, str]]], *, is_alone: bool = True) -> Iterator[str]:
-    """Rows as CSV; `is_alone` says that nothing else makes a sheet that has no rows."""
+    """Rows as CSV; `is_alone` if a sheet without rows has no other content either."""
     lettered, is_empty = 0, True
     for number, cells in rows:
         if not cells:

@@ -1,4 +1,4 @@
-"""Which cells of a workbook are dates: all that is read of its styles."""
+"""Date cells of a workbook: the only thing that is read of its styles."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class DateStyles:
             self._codes.append(written.get(number) or _usual_code(number))
 
     def text(self, number: float, style: str | None) -> str | None:
-        """The date that a number is in a style, None where it is none."""
+        """The date that a number is in a style, None if the style is no date."""
         at = int(style) if style and style.isdecimal() and len(style) < 10 else 0
         code = self._codes[at] if at < len(self._codes) else ""
         if not code or not _numbers.is_date_format(code):

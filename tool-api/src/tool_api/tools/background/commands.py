@@ -1,4 +1,4 @@
-"""Commands that run while nobody waits for them, each in a bash of its own."""
+"""Commands that run in the background, each in a bash of its own."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tool_api.tools.shell.bash import Bash, ShellState
 from tool_api.tools.shell.command import Command
 
 MAX_KEPT = 16
-"""Of those that ended; each may have written as much as any command."""
+"""Ended commands that are kept; each may have written as much as any command."""
 
 
 class TooManyBackgroundCommandsError(Exception):
@@ -21,7 +21,7 @@ class TooManyBackgroundCommandsError(Exception):
 
 
 class BackgroundCommand:
-    """One command with its bash. `state` says how it ended; whatever it started ends with it."""
+    """One command with its bash. `state` is its outcome; whatever it started ends with it."""
 
     def __init__(self, background_id: str, command: Command, bash: Bash, timeout_s: float) -> None:
         self.id = background_id
@@ -31,7 +31,7 @@ class BackgroundCommand:
         self._timeout_s = timeout_s
         self._began = time.monotonic()
         self.ended_at: float | None = None
-        """By `time.monotonic()`."""
+        """End time by `time.monotonic()`."""
         self._end = asyncio.Event()
         self._wanted = asyncio.Event()
         self._task = asyncio.get_running_loop().create_task(self._follow(), name=f"background {background_id}")
@@ -42,11 +42,11 @@ class BackgroundCommand:
 
     @property
     def seconds(self) -> float:
-        """How long it has run."""
+        """The run time in seconds."""
         return (self.ended_at or time.monotonic()) - self._began
 
     async def wait(self, timeout_s: float) -> bool:
-        """True when it, and all it started, has ended within the time."""
+        """Wait; True if it, and all it started, has ended within the time."""
         try:
             async with asyncio.timeout(timeout_s):
                 await self._end.wait()
@@ -55,7 +55,7 @@ class BackgroundCommand:
         return True
 
     async def stop(self) -> None:
-        """End it with all it started; nothing where it has ended."""
+        """End it with all it started; does nothing if it has ended."""
         self._wanted.set()
         await asyncio.wait({self._task})
 
@@ -76,7 +76,8 @@ class BackgroundCommand:
 
 
 class BackgroundCommands:
-    """All of a sandbox by id; an async context manager that ends them. Opens nothing before it is used."""
+    """The sandbox's background commands by id; an async context manager that ends them. Opens nothing before it is
+    used."""
 
     def __init__(self, workspace: Path, environment: Callable[[], dict[str, str]]) -> None:
         self._workspace = workspace
@@ -96,7 +97,7 @@ class BackgroundCommands:
         return any(one.is_running for one in self._commands.values())
 
     async def end_commands(self) -> None:
-        """End all, with all they started."""
+        """End all commands, with all they started."""
         await asyncio.gather(*(one.stop() for one in self._commands.values() if one.is_running))
 
     def find(self, background_id: str) -> BackgroundCommand | None:
@@ -108,7 +109,7 @@ class BackgroundCommands:
     async def start_command(
         self, background_id: str | None, text: str, timeout_s: float, *, file_bytes: int | None = None
     ) -> BackgroundCommand:
-        """Start one, which makes no larger file than that; an id that is known already answers what has it.
+        """Start a command that makes no file larger than `file_bytes`; a known id returns the command that has it.
 
         Raises `TooManyBackgroundCommandsError` and `OSError`.
         """
@@ -127,7 +128,7 @@ class BackgroundCommands:
             return one
 
     def _forget_oldest(self) -> None:
-        """What ended last was perhaps not told yet, however long ago it began."""
+        """Forget the commands that ended first; a late end may not have been reported yet, however early the start."""
         ended = [one for one in self._commands.values() if not one.is_running]
         ended.sort(key=lambda one: one.ended_at or 0.0)
         for one in ended[: max(0, len(ended) - MAX_KEPT)]:

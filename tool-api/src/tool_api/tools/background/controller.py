@@ -22,14 +22,14 @@ _LAST_WORD_S = 1.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackgroundController:
-    """Starts, looks at and ends commands that nobody waits for."""
+    """Starts, looks at and ends commands in the background."""
 
     commands: BackgroundCommands
     allowed: frozenset[str]
     notice: Callable[[], str | None] = lambda: None
-    """What to say where the workspace is full."""
+    """A notice for when the workspace is full."""
     bound: Callable[[], Awaitable[WriteBound]] = unbound
-    """What a command may write."""
+    """The write limit of a command."""
     _ending: set[asyncio.Future[None]] = field(default_factory=set[asyncio.Future[None]])
 
     async def start_command(self, call: CallContext, arguments: BackgroundRun) -> ToolResult:
@@ -39,14 +39,14 @@ class BackgroundController:
         if (bound := await self.bound()).is_full:
             return failed(self.notice() or FULL)
         limit = arguments.timeout_s
-        # What is cancelled in the middle would leave a bash that nobody knows of.
+        # A start cancelled half-way would leave a bash that is not registered.
         starting = asyncio.ensure_future(
             self.commands.start_command(arguments.background_id, arguments.command, limit, file_bytes=bound.file_bytes)
         )
         try:
             one = await asyncio.shield(starting)
         except asyncio.CancelledError:
-            # Nobody hears that it began, so whoever asked may ask again: it does not go on.
+            # The caller does not learn that it began and may start it again, so it is ended.
             starting.add_done_callback(self._end_unstarted)
             raise
         except TooManyBackgroundCommandsError:
@@ -85,7 +85,7 @@ class BackgroundController:
 
 
 def _result(one: BackgroundCommand) -> ToolResult:
-    """What it wrote, and a line that says how it stands: a failed command is no failure of who looked at it."""
+    """The output, and a line with the state: a failed command does not make the call that looked at it fail."""
     output = one.command.output.rstrip() or "[no output]"
     notes = "".join(f"\n[{note}]" for note in _describe(one, output))
     result = done(f"{output}{notes}", display=_display(one))

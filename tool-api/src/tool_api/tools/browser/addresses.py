@@ -52,7 +52,7 @@ def address_of(text: str) -> str:
 
 
 def why_unreachable(url: str, error_text: str) -> str:
-    """Chrome's error in words, with its own name for it."""
+    """Chrome's error in words, with Chrome's own name for it."""
     name = error_text.removeprefix("net::")
     reason = REASONS.get(name)
     return f"{url} could not be opened: {reason} ({name})." if reason else f"{url} could not be opened: {name}."

@@ -33,7 +33,7 @@ class CdpClosedError(CdpError):
 
 
 class CdpConnection:
-    """Commands out, answers and events in. Made by `connected`."""
+    """Sends commands, and passes on answers and events. Made by `connected`."""
 
     def __init__(self, socket: ClientConnection, on_event: OnEvent) -> None:
         self._socket = socket
@@ -43,7 +43,7 @@ class CdpConnection:
         self._sessions: dict[int, str] = {}
         self.closed = False
         self.was_overrun = False
-        """It ended as Chrome sent a message larger than was agreed to."""
+        """Whether it ended because Chrome sent a message above the agreed size."""
 
     async def send(
         self, method: str, parameters: Payload | None = None, *, session: str | None = None, timeout_s: float = 10.0
@@ -72,13 +72,13 @@ class CdpConnection:
             self._sessions.pop(number, None)
 
     def _forget(self, session: str) -> None:
-        """The tab of a session is gone: nothing it was asked is ever answered."""
+        """Forget a tab that is gone: its pending commands will never be answered."""
         for number, asked in self._sessions.items():
             if asked == session and not self._waiting[number].done():
                 self._waiting[number].set_exception(CdpClosedError("the tab is closed"))
 
     async def listen(self) -> None:
-        """Hand out answers and events until the connection ends."""
+        """Dispatch answers and events until the connection ends."""
         try:
             async for raw in self._socket:
                 self._handle(cast("Payload", json.loads(raw)))
@@ -113,7 +113,7 @@ class CdpConnection:
 async def connected(
     address: str, on_event: OnEvent, largest_bytes: int = LARGEST_MESSAGE_BYTES, open_timeout_s: float = 5.0
 ) -> AsyncGenerator[CdpConnection]:
-    """A connection for as long as the block lasts. Raises `CdpClosedError` where none can be had."""
+    """A connection for as long as the block lasts. Raises `CdpClosedError` if none can be made."""
     try:
         socket = await connect(
             address,

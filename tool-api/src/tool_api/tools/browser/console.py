@@ -1,4 +1,4 @@
-"""What a page said in its console, bounded."""
+"""The console messages of a page, bounded."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WARNINGS = ERRORS | {"warning"}
 
 
 class Console:
-    """Keeps the newest messages of a level while they are told."""
+    """Keeps the newest messages of a level while it listens."""
 
     def __init__(self, level: str, limit: int) -> None:
         self._kinds = {"errors": ERRORS, "warnings": WARNINGS}.get(level)
@@ -23,7 +23,7 @@ class Console:
         self._count = 0
 
     def on_event(self, method: str, parameters: Payload, _: str | None) -> None:
-        """Takes what of Chrome's events is a message."""
+        """Record those of Chrome's events that are messages."""
         match method:
             case "Runtime.consoleAPICalled":
                 parts = parameters.get("args", [])[:MAX_PARTS]

@@ -1,4 +1,4 @@
-"""The browser tools' work: act, let the page come to rest, say what is there now."""
+"""The browser tools' work: act, let the page come to rest, describe the page."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Dialogs of pages: answered as the call that opens them says, or by a default; one that no call has opened is left to
-a person who controls the desktop."""
+"""Dialogs of pages: answered by the call that opens them, or by a default; one that no call has opened is left to a
+person who controls the desktop."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from tool_api.tools.browser.tab import Tab
 MAX_MESSAGE = 300
 MOST_AT_ONCE = 100
 _ACCEPTED_BY_DEFAULT = frozenset({"alert", "beforeunload"})
-"""Nothing else can be said to the first, and who leaves a page means to. A question is dismissed: nothing is confirmed
-that nobody chose."""
+"""Dialogs accepted by default: an alert has no other answer, and whoever leaves a page means to. Confirmations are
+dismissed, as nobody chose to confirm."""
 
 
 @dataclass(frozen=True, slots=True)
 class DialogAnswer:
-    """What a call says to dialogs; None leaves it to the default. A `text` is for those that ask for one."""
+    """A call's answer to dialogs; None leaves it to the default. `text` is for those that ask for one."""
 
     accept: bool | None = None
     text: str | None = None
@@ -31,7 +31,7 @@ BY_DEFAULT = DialogAnswer()
 
 @dataclass(slots=True)
 class Dialog:
-    """One that is open."""
+    """An open dialog."""
 
     tab: Tab
     kind: str
@@ -40,12 +40,13 @@ class Dialog:
     is_ours: bool = False
     """Whether we answer it."""
     is_chosen: bool = False
-    """Whether the call said how."""
+    """Whether the call chose the answer."""
     closed: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 class Dialogs:
-    """`has_person` tells whether a person controls the desktop; `note` keeps what is told with the next result."""
+    """The open dialogs. `has_person` is whether a person controls the desktop; `note` keeps a remark for the next
+    result."""
 
     def __init__(self, has_person: Callable[[], bool], note: Callable[[str], None]) -> None:
         self._has_person = has_person
@@ -55,7 +56,7 @@ class Dialogs:
 
     @contextmanager
     def answered_by(self, answer: DialogAnswer) -> Generator[None]:
-        """Dialogs that open in the block are answered so."""
+        """Answer dialogs that open in the block in this way."""
         self._answer = answer
         try:
             yield
@@ -64,11 +65,11 @@ class Dialogs:
 
     @property
     def left(self) -> list[Dialog]:
-        """Those that were left to a person and are still open."""
+        """The dialogs that were left to a person and are still open."""
         return [one for one in self._open.values() if not one.is_ours]
 
     def opened(self, tab: Tab, parameters: Payload) -> Dialog | None:
-        """A page shows one. The dialog, if it is to be answered by us."""
+        """Record a dialog that a page opened; returns it if we are to answer it."""
         message, suggested = (str(parameters.get(name) or "")[:MAX_MESSAGE] for name in ("message", "defaultPrompt"))
         dialog = Dialog(tab, str(parameters.get("type", "dialog"))[:20], message, suggested)
         if len(self._open) < MOST_AT_ONCE:
@@ -89,25 +90,25 @@ class Dialogs:
         await dialog.tab.answer_dialog(accept=accept, text=text if dialog.kind == "prompt" else None)
 
     async def wait_closed(self, within_s: float) -> None:
-        """Until those that we answer are closed, and noted."""
+        """Wait until the dialogs that we answer are closed and noted."""
         ends = [one.closed.wait() for one in self._open.values() if one.is_ours]
         with suppress(TimeoutError):
             async with asyncio.timeout(within_s):
                 await asyncio.gather(*ends)
 
     def closed(self, tab: Tab, parameters: Payload) -> None:
-        """It is gone, whoever answered it."""
+        """Record that a dialog is closed, whoever answered it."""
         if (dialog := self._open.pop(tab.session, None)) is not None:
             dialog.closed.set()
             self._note(_describe(dialog, bool(parameters.get("result")), str(parameters.get("userInput") or "")))
 
     def forget(self, tab: Tab) -> None:
-        """Its tab is gone."""
+        """Forget the dialog of a tab that is gone."""
         if (dialog := self._open.pop(tab.session, None)) is not None:
             dialog.closed.set()
 
     def forget_all(self) -> None:
-        """All tabs are gone."""
+        """Forget all dialogs: all tabs are gone."""
         for dialog in self._open.values():
             dialog.closed.set()
         self._open.clear()

@@ -1,4 +1,5 @@
-"""What pages download: under a name Chrome makes up first, then, whole and within bounds, under a safe one of ours.
+"""Downloads of pages: first under a name that Chrome makes up, then, once whole and within bounds, under a safe name of
+ours.
 
 Left to itself Chrome writes over a file of the same name, as soon as a page wants it.
 """
@@ -32,15 +33,15 @@ Room = Callable[[int], Awaitable[int | None]]
 
 @dataclass(slots=True)
 class Download:
-    """One file on its way. `outcome` is told once `ended` is set; `path` is None where nothing was kept."""
+    """A file on its way. `outcome` is set before `ended`; `path` is None if nothing was kept."""
 
     guid: str
     name: str
     frame: str = ""
-    """Of the tab that began it."""
+    """The main frame of the tab that began the download."""
     path: str | None = None
     size: int = 0
-    """As far as it is known by now."""
+    """The size as far as it is known."""
     received: int = 0
     outcome: str = ""
     refusal: str | None = None
@@ -49,7 +50,7 @@ class Download:
 
 
 class Downloads:
-    """`room` answers how many bytes may still be written, None for any number."""
+    """The downloads of all tabs. `room` returns the bytes that may still be written, None for any number."""
 
     def __init__(self, workspace: Workspace, room: Room) -> None:
         self._workspace = workspace
@@ -62,17 +63,17 @@ class Downloads:
 
     @property
     def incoming(self) -> str:
-        """Where Chrome writes what is not whole yet."""
+        """The folder for Chrome's unfinished downloads."""
         return str(self._workspace.root / INCOMING)
 
     def take_paths(self) -> list[str]:
-        """Files that came since it was last asked."""
+        """The files that arrived since the last call."""
         paths = list(self._paths)
         self._paths.clear()
         return paths
 
     def take_begun(self) -> list[Download]:
-        """Those that began since it was last asked and that nobody expected."""
+        """The downloads that began since the last call and that nobody expected."""
         begun, self._begun = self._begun, []
         return begun
 
@@ -91,7 +92,7 @@ class Downloads:
             self._expected = None
 
     def begin(self, parameters: Payload) -> Download | None:
-        """A page wants to download something. None where that is too much at once."""
+        """Record the start of a download; None if there are too many at once."""
         guid = str(parameters.get("guid", ""))
         if len(self._running) >= MOST_AT_ONCE or not _GUID.fullmatch(guid):
             return None
@@ -105,7 +106,7 @@ class Downloads:
         return download
 
     def progress(self, parameters: Payload) -> Coroutine[Any, Any, str | None] | None:
-        """What is to be done about it: answers what to tell of one that ended, or None."""
+        """The follow-up of a progress event: it returns a note on a download that ended, or None."""
         download = self._running.get(str(parameters.get("guid")))
         if download is None:
             return None
@@ -120,7 +121,7 @@ class Downloads:
                 return None
 
     async def refuses(self, download: Download) -> bool:
-        """Whether it is more than may be downloaded, asked while it comes."""
+        """Whether the download is larger than allowed, checked while it arrives."""
         if download.refusal is not None or download.is_checked:
             return False
         download.is_checked = True
@@ -135,11 +136,11 @@ class Downloads:
         return True
 
     def find(self, guid: str) -> Download | None:
-        """One that is on its way."""
+        """The running download of this id."""
         return self._running.get(guid)
 
     async def forget(self) -> list[str]:
-        """Chrome is another one now: what was on its way never ends. Answers what to tell of it."""
+        """Forget the downloads of a Chrome that is gone: they never end. Returns notes on them."""
         outcomes = [await self._end_cancelled(download) for download in list(self._running.values())]
         await asyncio.to_thread(self._clean)
         return outcomes
@@ -194,9 +195,9 @@ def _name(suggested: str) -> str:
 
 
 def _link(came: Located, place: Located, name: str) -> str:
-    """Its second name: the wished one, or with a number where that is taken. Nothing is ever replaced.
+    """Link the download under the wanted name, or with a number if that is taken. Nothing is ever replaced.
 
-    The second of them is the first that gets a number, as with what is uploaded.
+    The second file of a name is the first that gets a number, as with uploads.
     """
     for number in range(1, _MOST_NAMES + 1):
         tried = name if number == 1 else numbered(name, number)

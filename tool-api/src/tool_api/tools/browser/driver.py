@@ -1,4 +1,4 @@
-"""What all browser tools share: one action at a time on the tab in front, its end awaited, what is there then told."""
+"""The base of all browser tools: one action at a time on the tab in front; wait for its end, then report the page."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from tool_api.tools.tool import CallContext, done, failed
 CONNECT_S = 15.0
 SETTLE_S = 4.0
 FRAMES_S = 4.0
-"""So long it is waited for what a frame of the page began to load."""
+"""Seconds to wait for what a frame of the page began to load."""
 DOWNLOAD_S = 3.0
-"""So long a result waits for a download that its call began."""
+"""Seconds for which a result waits for a download that its call began."""
 DIALOG_S = 1.0
 LOOKS = 3
-"""How often it is looked at which tab is in front, where tabs are closed meanwhile."""
+"""Attempts to find the tab in front, if tabs are closed meanwhile."""
 NO_RESPONSE = "The page does not respond. Open another one, or try again in a moment."
 UNANSWERED = "A dialog is open, which holds the page until it is answered. Try again in a moment."
 NOTHING = "Nothing changed in the elements of the page."
@@ -39,12 +39,12 @@ Work = Callable[[], Awaitable[ToolResult]]
 
 
 class RefusedError(Exception):
-    """What was asked can't be done on this page; the message tells the model."""
+    """The request can't be done on this page; the message is for the model."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Watch:
-    """A page that an action works on: its address before, and the file it asks for, if it does."""
+    """The page that an action works on: its address before, and the file chooser that it opens, if any."""
 
     tab: Tab
     url: str
@@ -55,7 +55,7 @@ class BrowserDriver:
     """One browser, one action at a time."""
 
     def __init__(self, tabs: Tabs, has_browser: Callable[[], bool], turn: asyncio.Lock | None = None) -> None:
-        """`turn` is shared with whatever else uses the same desktop."""
+        """The driver of these tabs; `turn` is shared with all other users of the desktop."""
         self.tabs = tabs
         self._has_browser = has_browser
         self._turn = turn or asyncio.Lock()
@@ -70,8 +70,8 @@ class BrowserDriver:
         return await self.work(context, work, answer)
 
     async def work(self, context: CallContext, work: Work, answer: DialogAnswer = BY_DEFAULT) -> ToolResult:
-        """Work on the browser as a whole. It ends before the call's deadline, and what a page or Chrome does wrong is a
-        result, with what else happened. Dialogs are answered as `answer` says."""
+        """Run work on the browser as a whole. It ends before the call's deadline, and faults of a page or of Chrome
+        become a result, with all else that happened. Dialogs are answered with `answer`."""
         if not self._has_browser():
             return failed("This sandbox has no browser, or it can't be started.")
         try:
@@ -92,8 +92,8 @@ class BrowserDriver:
 
     @asynccontextmanager
     async def watched(self, tab: Tab, index: int | None = None, *, scrolls: bool = False) -> AsyncGenerator[None]:
-        """What a page does in the block is told by `after`. With an index the watch is set in the world of the latest
-        view, where its element is. Raises `StaleViewError`."""
+        """Watch the page during the block, for `after` to report. With an index the watch is set in the world of the
+        latest view, where its element is. Raises `StaleViewError`."""
         call = tab.call if index is not None else tab.call_in_new_context
         found = await call(f"watch({json.dumps(scrolls)})")
         tab.forget_frames()
@@ -105,7 +105,7 @@ class BrowserDriver:
                 self._watch = None
 
     async def after(self, tab: Tab, action: str, said: str, *, text: int = SHORT_TEXT) -> ToolResult:
-        """What is there once the page has come to rest after an action, which may have opened or closed tabs."""
+        """The page once it has come to rest after an action, which may have opened or closed tabs."""
         try:
             await tab.settle(SETTLE_S)
             await tab.rest_frames(FRAMES_S)
@@ -125,7 +125,7 @@ class BrowserDriver:
         raise AssertionError
 
     async def _change(self, current: Tab) -> str:
-        """What became of the page that is watched."""
+        """The change of the watched page, in words."""
         watch = self._watch
         if watch is None or current is not watch.tab:
             return ""
@@ -152,7 +152,7 @@ class BrowserDriver:
         return str(history["entries"][int(history["currentIndex"])]["url"])[:MAX_URL]
 
     async def _downloads(self) -> list[str]:
-        """What is told of downloads that began: of those that have ended, their end is told by itself."""
+        """Notes on downloads that began; the end of those that have ended has a note of its own."""
         begun = self.tabs.downloads.take_begun()
         if not begun:
             return []
@@ -171,7 +171,7 @@ class BrowserDriver:
     async def observe(
         self, tab: Tab, action: str, said: str, *, text: int = SHORT_TEXT, change: str = ""
     ) -> ToolResult:
-        """The page in words and as a picture. `change` is what became of it."""
+        """The page in words and as a picture. `change` describes its change."""
         await self.tabs.dialogs.wait_closed(DIALOG_S)
         under_way = await self._downloads()
         limits = json.dumps({"elements": MAX_ELEMENTS, "text": text})
@@ -196,8 +196,8 @@ class BrowserDriver:
         return done(describe(view, said, notes), display=display, changed_paths=self.tabs.downloads.take_paths())
 
     async def locate(self, tab: Tab, index: int, *, is_pressed: bool = True) -> dict[str, Any]:
-        """Where an element of the latest view is, scrolled into sight. Raises `RefusedError`, also where something else
-        covers one that is to be pressed."""
+        """Scroll an element of the latest view into sight and return its place. Raises `RefusedError`, also if
+        something else covers an element that is to be pressed."""
         place: dict[str, Any] | None = await tab.call(f"locate({index})")
         if place is None:
             raise RefusedError(f"There is no element [{index}] any more. View the page again.")

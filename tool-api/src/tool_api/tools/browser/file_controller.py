@@ -26,7 +26,7 @@ _KEPT_HEADERS = frozenset({"content-type", "content-length", "content-encoding"}
 
 
 class FileTransferController:
-    """A page is given the files it is meant to have, and gives what it is asked for, under names of ours."""
+    """Gives a page the files meant for it, and saves downloads, under names of ours."""
 
     def __init__(self, driver: BrowserDriver, workspace: Workspace) -> None:
         self._driver = driver
@@ -80,7 +80,7 @@ class FileTransferController:
         return await self._driver.act(context, act)
 
     async def _finished(self, download: Download, context: CallContext) -> ToolResult:
-        """Its end, or its cancelling where the call ends first."""
+        """Wait for the download to end; cancel it if the call ends first."""
         try:
             async with asyncio.timeout(max(1.0, context.remaining_s - SPARE_S)):
                 await download.ended.wait()
@@ -97,7 +97,7 @@ class FileTransferController:
         return done("\n".join([download.outcome, *notes]), display=display, changed_paths=paths)
 
     async def _fetch(self, tab: Tab, url: str, context: CallContext) -> Tab:
-        """Have the address answered as a file, whatever kind of page it is; the tab keeps the page it shows."""
+        """Make the browser download the address, whatever kind of page it is; the tab keeps its page."""
         if not await tab.responds():
             tab = await self._driver.tabs.replace(tab)
         limit = max(1.0, min(ANSWER_S, context.remaining_s - SPARE_S))

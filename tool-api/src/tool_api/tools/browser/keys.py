@@ -43,7 +43,7 @@ class UnknownKeyError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One press: what goes down and comes up again."""
+    """One key press: down and up again."""
 
     name: str
     code: str

@@ -1,4 +1,4 @@
-"""The print window of Chrome, which holds the page that asked for it until it is closed. No tool could use it."""
+"""The print window of Chrome, which blocks its page until it is closed. No tool could use it."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ PRINTED = (
 )
 CLOSE_S = 5.0
 _RETRY_S = 0.1
-# What its own button for that does. Chrome's command to close a target has no effect on it.
+# The script of the window's own button. Chrome's command to close a target has no effect on it.
 _CLOSE = "globalThis.isClosing ||= Boolean(globalThis.chrome?.send) && (chrome.send('dialogClose'), true)"
 
 
 async def close_print_window(connection: CdpConnection, target: str, is_closed: Callable[[], bool]) -> None:
-    """Close it as soon as it has loaded. Raises `CdpError`, and `TimeoutError` where it stays."""
+    """Close the print window as soon as it has loaded. Raises `CdpError`, and `TimeoutError` if it stays."""
     attached = await connection.send("Target.attachToTarget", {"targetId": target, "flatten": True})
     async with asyncio.timeout(CLOSE_S):
         while not is_closed():

@@ -1,4 +1,4 @@
-"""What the model reads of a page."""
+"""The text about a page that the model reads."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class PageView:
 
     @classmethod
     def from_script(cls, found: dict[str, Any]) -> PageView:
-        """The script's answer, bounded: the page decides what it says, not how much."""
+        """The script's answer, bounded: the page decides on its content, not on its size."""
         return cls(
             url=str(found["url"])[:2000],
             title=str(found["title"])[:300],
@@ -49,7 +49,7 @@ class PageView:
 
 
 def describe(view: PageView, said: str, notes: Sequence[str]) -> str:
-    """What was done, where the browser is, what can be used there, and the page's text."""
+    """The action's outcome, the address, the usable elements, and the page's text."""
     parts = [*filter(None, [said]), *notes]
     parts += [f"Page: {view.title or '(no title)'}", f"Address: {view.url}"]
     parts.append(

@@ -1,5 +1,5 @@
-"""JavaScript in the page, and the page's console. Both pass through a connection of their own, which ends where a page
-says too much: the one the other tools share goes on."""
+"""JavaScript in the page, and the page's console. Both use a connection of their own, which ends if a page sends too
+much: the one that the other tools share stays."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SETTLE_S = 4.0
 
 
 class ScriptController:
-    """What the page's scripts return and say is the page's: bounded, and named as such."""
+    """Runs scripts and reads the console; output of the page is bounded and marked as the page's."""
 
     def __init__(self, driver: BrowserDriver) -> None:
         self._driver = driver
@@ -56,7 +56,7 @@ class ScriptController:
             console = Console(arguments.level, arguments.limit)
             async with self._driver.tabs.beside(tab, console.on_event) as (connection, session):
                 try:
-                    # What was said before is told again in the answer to being asked.
+                    # Enabling a domain repeats its earlier messages.
                     await connection.send("Log.enable", session=session)
                     await connection.send("Runtime.enable", session=session)
                 except CdpClosedError:
@@ -96,7 +96,7 @@ class ScriptController:
         except CdpError as error:
             if "navigated" in str(error).lower() or "context" in str(error).lower():
                 return True, "The script ran, and opened another page."
-            # How Chrome names what it ended itself as the time was over.
+            # Chrome's messages for a script it ended at the time limit.
             if "internal error" in str(error).lower() or "terminated" in str(error).lower():
                 return False, f"The script did not end within {limit:.0f} s."
             raise

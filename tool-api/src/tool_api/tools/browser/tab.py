@@ -53,7 +53,8 @@ class Tab:
 
     @asynccontextmanager
     async def file_choosers(self) -> AsyncGenerator[asyncio.Future[int]]:
-        """The number of the field that asks for files, in place of a dialog of the desktop no tool could use."""
+        """The number of the field that opens a file chooser, in place of a dialog of the desktop that no tool could
+        use."""
         chooser = self._chooser = asyncio.get_running_loop().create_future()
         await self.send("Page.setInterceptFileChooserDialog", {"enabled": True})
         try:
@@ -70,7 +71,7 @@ class Tab:
 
     @asynccontextmanager
     async def paused_responses(self) -> AsyncGenerator[asyncio.Queue[Payload]]:
-        """Answers to the tab's navigations, each held until it is said what becomes of it."""
+        """Responses to the tab's navigations, each held until the caller decides on it."""
         paused = self._paused = asyncio.Queue()
         pattern = {"urlPattern": "*", "resourceType": "Document", "requestStage": "Response"}
         await self.send("Fetch.enable", {"patterns": [pattern]})
@@ -82,7 +83,7 @@ class Tab:
                 await self.send("Fetch.disable", timeout_s=2)
 
     def on_event(self, method: str, parameters: Payload) -> None:
-        """Follow whether the page is loading, and what it asks for."""
+        """Follow the page's load state, and its dialogs and file choosers."""
         if method == "Page.fileChooserOpened":
             number = parameters.get("backendNodeId")
             if self._chooser is not None and not self._chooser.done() and isinstance(number, int):
@@ -112,7 +113,7 @@ class Tab:
         return await self._visibility() == "visible"
 
     async def responds(self) -> bool:
-        """Whether the page answers at all; one that computes without end does not."""
+        """Whether the page answers at all; one in an endless computation does not."""
         return await self._visibility() is not None
 
     async def _visibility(self) -> str | None:
@@ -131,7 +132,7 @@ class Tab:
         return await self._evaluate(self._world, f"globalThis.view.{expression}", timeout_s)
 
     async def call_in_new_context(self, expression: str, *, timeout_s: float = 5.0) -> Any:
-        """The same, in a new world where the old one has gone with its page."""
+        """A call of our script, in a new world if the old one has gone with its page."""
         if self._world is not None:
             try:
                 return await self._evaluate(self._world, f"globalThis.view.{expression}", timeout_s)
@@ -168,11 +169,11 @@ class Tab:
         return False
 
     def forget_frames(self) -> None:
-        """Of the frames in the page only what they load from now on is waited for."""
+        """Forget frames that are loading, so that only later loads are waited for."""
         self._loading_frames.clear()
 
     async def rest_frames(self, limit_s: float) -> None:
-        """Wait until the frames have loaded what they began to."""
+        """Wait until the frames have loaded, as far as they began to."""
         if not self._loading_frames:
             return
         self._frames_idle.clear()
@@ -181,7 +182,7 @@ class Tab:
                 await self._frames_idle.wait()
 
     async def screenshot(self) -> str | None:
-        """A JPEG of what is visible as base64, at most `LARGEST_PICTURE_BYTES`; None where the page gives none."""
+        """A JPEG of the visible part as base64, at most `LARGEST_PICTURE_BYTES`; None if the page gives none."""
         for quality, scale in PICTURES:
             parameters: Payload = {"format": "jpeg", "quality": quality, "optimizeForSpeed": True}
             try:

@@ -20,7 +20,7 @@ Restart = Callable[[], Awaitable[None]]
 
 
 class TabController:
-    """`restart` ends Chrome, which is then started anew."""
+    """Works on tabs; `restart` ends Chrome, which is then restarted."""
 
     def __init__(self, driver: BrowserDriver, restart: Restart) -> None:
         self._driver = driver

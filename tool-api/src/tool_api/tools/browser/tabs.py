@@ -28,7 +28,7 @@ LARGEST_BESIDE_BYTES = 8 * 1024 * 1024
 RETRY_S = 0.1
 MOST_WINDOWS = 20
 OPEN_S = 1.0
-"""A window that is not there so long after its page asked for it was blocked."""
+"""Seconds after which a window that a page requested counts as blocked."""
 CLOSE_S = 5.0
 
 
@@ -47,12 +47,12 @@ class NoBrowserError(Exception):
 
 
 class Tabs:
-    """The tabs of one Chrome. A new connection is made when Chrome was started anew; `close` ends it."""
+    """The tabs of one Chrome. A new connection is made after Chrome was restarted; `close` ends it."""
 
     def __init__(
         self, address: CdpAddress, downloads: Downloads, has_person: Callable[[], bool] = lambda: False
     ) -> None:
-        """`has_person` tells whether a person controls the desktop."""
+        """The tabs of the Chrome at `address`; `has_person` is whether a person controls the desktop."""
         self._address = address
         self._has_person = has_person
         self.downloads = downloads
@@ -66,13 +66,13 @@ class Tabs:
         self._opening = False
         self._opened: list[Tab] = []
         self._wanted: list[tuple[float, str]] = []
-        """Windows that pages open, until they are there: when, and their addresses."""
+        """Windows that pages requested and that are not open yet: the time, and their addresses."""
         self._print_windows: set[str] = set()
         self._is_acting = False
 
     def take_notes(self, shown: Tab | None = None) -> list[str]:
-        """What happened beside the calls since it was last asked: dialogs, new tabs, downloads. `shown` is the tab in
-        front, if that is known."""
+        """Events beside the calls since the last call: dialogs, new tabs, downloads. `shown` is the tab in front, if
+        known."""
         notes = [*self._notes, *filter(None, (self._describe_opened(tab, shown) for tab in self._opened))]
         late = time.monotonic() - OPEN_S
         blocked = [url for since, url in self._wanted if since < late]
@@ -94,7 +94,7 @@ class Tabs:
 
     @asynccontextmanager
     async def acting(self, answer: DialogAnswer) -> AsyncGenerator[None]:
-        """A call is at work in the block, which answers dialogs so, also those that a person has left open."""
+        """Run a call's work in the block; dialogs, also those that a person has left open, are answered in this way."""
         with self.dialogs.answered_by(answer):
             self._is_acting = True
             try:
@@ -107,7 +107,7 @@ class Tabs:
                 self._is_acting = False
 
     async def current(self, timeout_s: float) -> Tab:
-        """The tab in front; the newest where none says it is. Raises `NoBrowserError`, `CdpError`."""
+        """The tab in front; the newest if none reports to be. Raises `NoBrowserError`, `CdpError`."""
         connection = await self._connected(timeout_s)
         if not self._tabs:
             await self._open(connection)
@@ -128,7 +128,7 @@ class Tabs:
         return tabs[-1]
 
     async def list(self, timeout_s: float) -> list[TabLine]:
-        """All tabs as they are now. Raises as `current`."""
+        """The tabs as they are now. Raises as `current`."""
         connection = await self._connected(timeout_s)
         found = await connection.send("Target.getTargets", {"filter": [{"type": "page"}]})
         infos: dict[str, Payload] = {str(info["targetId"]): info for info in found["targetInfos"]}
@@ -150,7 +150,7 @@ class Tabs:
         return next((tab for tab in self._tabs.values() if tab.number == number), None)
 
     async def open(self, timeout_s: float) -> Tab:
-        """Another, empty tab, which is shown. Raises as `current`, and `CdpError` where there are too many."""
+        """Open and show an empty tab. Raises as `current`, and `CdpError` if there are too many."""
         connection = await self._connected(timeout_s)
         if len(self._tabs) >= MOST_TABS:
             raise CdpError(f"{MOST_TABS} tabs are open, which is the most there may be. Close one first.")
@@ -162,7 +162,7 @@ class Tabs:
             await self._connection.send("Target.activateTarget", {"targetId": tab.target})
 
     async def close_tab(self, tab: Tab) -> None:
-        """Close a tab whatever its page says; Chrome would end with its last one, so an empty one comes before."""
+        """Close a tab whatever its page wants; Chrome would end with its last one, so an empty one is opened first."""
         if (connection := self._connection) is None:
             raise CdpClosedError("the browser is gone")
         if len(self._tabs) == 1:
@@ -179,7 +179,7 @@ class Tabs:
             yield connection, str(attached["sessionId"])
 
     def cancel_download(self, guid: str) -> None:
-        """Stop a download; that it has ended is told as of any."""
+        """Stop a download; its end is reported like any other."""
         if self._connection is not None:
             self._start(self._cancel(self._connection, guid))
 
@@ -326,7 +326,7 @@ class Tabs:
         target = str(info.get("targetId"))
         if str(info.get("url")).startswith(PRINT_WINDOW) and target not in self._print_windows:
             self._print_windows.add(target)
-            # One that a person has opened is theirs until a call needs the page.
+            # A window that a person has opened is theirs until a call needs the page.
             if self._is_acting or not self._has_person():
                 self._start(self._close_print_window(target))
 

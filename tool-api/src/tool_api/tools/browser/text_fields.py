@@ -1,4 +1,4 @@
-"""Text into fields, and what became of it there."""
+"""Typing text into fields, and checking the result."""
 
 from __future__ import annotations
 
@@ -22,13 +22,14 @@ FORMS = {
 
 
 class TextFields:
-    """Types as a person does, and reads afterwards what the field has."""
+    """Types as a person does, and reads the field's content afterwards."""
 
     def __init__(self, driver: BrowserDriver) -> None:
         self._driver = driver
 
     async def fill(self, tab: Tab, index: int | None, text: str, *, clear: bool) -> str:
-        """What was done, as it is. Raises `RefusedError` where the field takes no text, or has taken none of this."""
+        """Fill a field and return what it holds then. Raises `RefusedError` if the field takes no text, or took none of
+        this."""
         where = json.dumps(index)
         field: dict[str, Any] = await tab.call(f"field({where})")
         name = f"Element [{index}]" if index is not None else "What has the focus"

@@ -18,7 +18,7 @@ _DOWNLOAD_MS = 300_000
 
 
 def browser_tools(driver: BrowserDriver, workspace: Workspace, restart: Restart) -> tuple[AnyTool, ...]:
-    """All tools of the Chrome the user sees."""
+    """The tools of the Chrome that the user sees."""
     return (
         *_page_tools(BrowserController(driver)),
         *_tab_tools(TabController(driver, restart)),

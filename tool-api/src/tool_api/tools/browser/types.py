@@ -14,7 +14,7 @@ Coordinate = Annotated[int, Field(ge=0, le=10_000)]
 
 
 class DialogArguments(Arguments):
-    """How dialogs that the action opens are answered."""
+    """Answers to dialogs that the action opens."""
 
     dialog: Literal["accept", "dismiss"] | None = Field(
         default=None, description="Answer to a dialog it opens; confirm and prompt are dismissed by default."

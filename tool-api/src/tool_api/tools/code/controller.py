@@ -63,7 +63,7 @@ class CodeController:
         try:
             if await _follow(call, execution, limit):
                 if execution.ended is not None:
-                    # What it had started is still there.
+                    # Processes that it started still run.
                     await asyncio.shield(context.close())
                 await self.bound()
                 result = result_of(context, execution)

@@ -1,4 +1,4 @@
-"""One execution in a context: its code, what it showed, and how it ended."""
+"""One execution in a context: its code, its output, and its outcome."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Execution(Followed):
         self.code = code
         self.success = False
         self.ended: str | None = None
-        """Why the kernel is gone, where it ended before the execution did."""
+        """The reason why the kernel is gone, if it ended before the execution did."""
         self._has_failed = False
         self._is_clear_due = False
         self._forget()
@@ -80,7 +80,7 @@ class Execution(Followed):
                 self._has_failed = True
                 self._write(_traceback(content), is_error=True)
             case "clear_output":
-                # Cleared by what comes next, as that replaces it.
+                # The next output replaces the present one, and clears it then.
                 self._is_clear_due = True
             case _:
                 return
@@ -192,7 +192,7 @@ def _shown_of(content: Fields) -> Shown:
 
 
 def _traceback(content: Fields) -> str:
-    """The end of it, which says what the error is."""
+    """The end of the traceback, which names the error."""
     lines = content.get("traceback")
     if isinstance(lines, list) and lines:
         text = "\n".join(_text_of(line) for line in cast("list[object]", lines))

@@ -103,7 +103,7 @@ class Kernel:
         return not self._exit.done() and not self._is_broken
 
     def run_code(self, execution: Execution, file_bytes: int | None = None) -> None:
-        """Give the kernel code that makes no larger file than that; `execution` collects what it shows."""
+        """Run code that makes no file larger than `file_bytes`; `execution` collects its output."""
         self._execution = execution
         for pid in (self._program.pid, *self._processes(self._began_ticks)):
             processes.bound_files(pid, file_bytes)
@@ -111,8 +111,8 @@ class Kernel:
         self._running = asyncio.get_running_loop().create_task(self._run(execution), name="execution in a kernel")
 
     async def interrupt(self, grace_s: float) -> bool:
-        """End the running execution with all it started; True when the kernel, and so its variables, could be kept, as
-        it let go within the time."""
+        """End the running execution with all it started; True if the kernel, and so its variables, could be kept, as it
+        stopped in time."""
         execution = self._execution
         if execution is None or execution.is_finished:
             return self.is_alive
@@ -124,7 +124,7 @@ class Kernel:
         if not await execution.wait(grace_s) or not self.is_alive:
             await self.close()
             return False
-        # What it managed to start between the two looks.
+        # End what it started between the two looks.
         await self._end_started()
         return self.is_alive
 
@@ -170,7 +170,7 @@ class Kernel:
         await processes.end_found(lambda: self._processes(self._since_ticks))
 
     def _processes(self, since_ticks: int) -> list[int]:
-        """Pids of what its code started since then and left running."""
+        """Pids of the processes that its code started since then and left running."""
         return [pid for pid in processes.with_variable(self._mark, since_ticks) if pid != self._program.pid]
 
     def _ending(self) -> str:

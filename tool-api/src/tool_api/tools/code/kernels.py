@@ -21,7 +21,7 @@ _KERNEL_MODULE = "tool_api.tools.code.kernel"
 MAX_CONTEXTS = 8
 START_S = 40.0
 STOP_GRACE_S = 0.25
-"""Seconds that stopped code gets to end by itself. Whoever stops a run waits half a second at most."""
+"""Seconds that stopped code gets to end by itself. A user who stops a run waits half a second at most."""
 
 
 class ContextBusyError(Exception):
@@ -33,7 +33,7 @@ class ContextBusyError(Exception):
 
 
 class TooManyContextsError(Exception):
-    """As many contexts are open as may be."""
+    """The limit of open contexts is reached."""
 
 
 class Context:
@@ -60,7 +60,7 @@ class Context:
     ) -> Execution:
         """Run code; it may make no file larger than `file_bytes`.
 
-        Raises `ContextBusyError`, and `KernelStartError` where there is no kernel and none starts.
+        Raises `ContextBusyError`, and `KernelStartError` if there is no kernel and none starts.
         """
         if self.execution is not None and not await self.execution.wait(wait_s):
             raise ContextBusyError(self.execution)
@@ -94,7 +94,7 @@ class Context:
 
 
 class Kernels:
-    """All contexts by name; an async context manager that ends them. Opens nothing before it is used."""
+    """The contexts by name; an async context manager that ends them. Opens nothing before it is used."""
 
     def __init__(
         self, workspace: Path, python: Path, home: Path, display: Callable[[], str | None] = lambda: None
@@ -125,7 +125,7 @@ class Kernels:
         await asyncio.gather(*(context.close() for context in self._contexts.values()))
 
     async def specs(self) -> list[KernelSpec]:
-        """The kernels that can run here; none where their Python environment is missing."""
+        """The kernels that can run here; empty if their Python environment is missing."""
         return await asyncio.to_thread(self._specs.all) if self._python.exists() else []
 
     def all(self) -> list[Context]:

@@ -20,7 +20,7 @@ class KernelStartError(Exception):
 
 
 class KernelSpec(BaseModel):
-    """How a kernel is started, and for which language."""
+    """The command that starts a kernel, and the kernel's language."""
 
     name: str = ""
     argv: list[str] = Field(min_length=1)
@@ -50,14 +50,14 @@ PYTHON = KernelSpec(
 
 
 class KernelSpecs:
-    """Reads the specifications anew each time, so that a kernel the agent installs is there at once."""
+    """Reads the specifications each time, so that a kernel the agent installs is found at once."""
 
     def __init__(self, python: Path, home: Path) -> None:
         own = python.parent.parent / "share" / "jupyter" / "kernels"
         self._folders = (own, home / ".local" / "share" / "jupyter" / "kernels", *_SYSTEM)
 
     def all(self) -> list[KernelSpec]:
-        """Blocking. Ours first; of two with one name the first counts."""
+        """The kernels, ours first; of two with one name the first counts. Blocking."""
         found = {PYTHON.name: PYTHON}
         for file in _files(self._folders):
             spec = _read(file)

@@ -50,7 +50,7 @@ class _Rendered:
     is_cut: bool = False
     notes: list[str] = field(default_factory=list[str])
     raw: list[str] = field(default_factory=list[str])
-    """What was written, with all that a terminal does not show."""
+    """The written text with everything that a terminal does not show."""
     is_redrawn: bool = False
     """Whether a terminal shows something else."""
     _room: int = MAX_DISPLAYED
@@ -61,7 +61,7 @@ class _Rendered:
     _left_out: bool = False
 
     def add(self, one: Passage | Shown) -> None:
-        """In the order it was shown."""
+        """Add an output; they are added in the order they were shown."""
         text = screen_text(one.text)
         self.raw.append(one.text if isinstance(one, Passage) else f"{one.text}\n")
         self.is_redrawn = self.is_redrawn or text != one.text

@@ -14,7 +14,7 @@ _MAX_HTML = 500_000
 
 
 def table_of(html: str) -> CodeTable | None:
-    """The table; None where there is none, or one that is too large."""
+    """The table; None if there is none, or one that is too large."""
     if "<table" not in html or len(html) > _MAX_HTML:
         return None
     reader = _Reader()

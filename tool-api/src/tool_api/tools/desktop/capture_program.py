@@ -1,4 +1,4 @@
-"""Takes a picture of an X display, as a program of its own: whoever serves the display decides what it answers, when.
+"""Takes a picture of an X display, as a program of its own: the display's server decides what it answers, and when.
 
 Its argument: JSON of `display`, `region` (left, top, right, bottom) or null, and `size` (width, height) of the picture.
 Standard output: a JPEG.

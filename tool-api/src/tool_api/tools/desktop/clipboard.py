@@ -1,8 +1,8 @@
 """Puts a text on the desktop's clipboard over RFB, for as long as it takes a program to paste it.
 
-Xvnc asks whoever announced the text for it when a program pastes (the extended clipboard of RFB), so that it is known
-whether one did. Keys alone can't write every script: X has some twenty keys to spare, and a program that is told late
-of what one writes now takes one character for another.
+Xvnc requests the text from its announcer when a program pastes (the extended clipboard of RFB), which shows whether one
+did. Keys alone can't write every script: X has some twenty keys to spare, and a program that learns late of a key's new
+meaning takes one character for another.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class ClipboardError(Exception):
 
 
 class ClipboardText:
-    """A text on the clipboard; `pasted` is set once a program has asked for it."""
+    """A text on the clipboard; `pasted` is set once a program has requested it."""
 
     def __init__(self, text: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.pasted = asyncio.Event()
@@ -51,7 +51,7 @@ class ClipboardText:
         self._writer.write(struct.pack(">BxHi", _SET_ENCODINGS, 1, _EXTENDED_CLIPBOARD))
 
     async def serve(self) -> None:
-        """Announce it, and hand it out whenever it is asked for."""
+        """Announce the text, and send it whenever it is requested."""
         while True:
             kind = (await self._reader.readexactly(1))[0]
             if kind == _BELL:

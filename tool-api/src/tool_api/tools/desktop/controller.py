@@ -1,4 +1,4 @@
-"""The desktop tools' work: what is done with mouse and keyboard, and what is seen then."""
+"""The desktop tools' work: mouse and keyboard actions, and the picture after them."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def _mouse_words(display: ScaledDisplay, arguments: types.DesktopMouse) -> list[
 
 
 def _drag_words(display: ScaledDisplay, arguments: types.DesktopMouse) -> list[str]:
-    """Moves with stops between the points: a program that sees a leap alone takes it for no drag."""
+    """Moves with stops between the points: a program that sees only a leap does not take it for a drag."""
     words: list[str] = []
     last = None if arguments.x is None or arguments.y is None else (arguments.x, arguments.y)
     for x, y in arguments.path or ():
@@ -148,7 +148,7 @@ def _drag_words(display: ScaledDisplay, arguments: types.DesktopMouse) -> list[s
 
 
 async def _write(display: ScaledDisplay, text: str) -> str:
-    """By keys where all of it is on them. Another text is pasted, and the ends of lines behind it are keys again."""
+    """Type a text that is all on the keys. Paste any other text; line ends behind it are keys again."""
     if text.isascii():
         await xdotool(display.name, "type", "--delay", KEY_PAUSE_MS, "--file", "-", text=text, within_s=TYPING_S)
         return f"Typed {len(text)} characters."
@@ -170,7 +170,7 @@ async def _write(display: ScaledDisplay, text: str) -> str:
 
 
 async def _release(display: ScaledDisplay, words: list[str]) -> None:
-    """Also where the call is cancelled: no key or button stays down."""
+    """Release keys and buttons, also if the call is cancelled, so that none stays down."""
     with suppress(ScreenError):
         await asyncio.shield(xdotool(display.name, *words))
 

@@ -24,8 +24,8 @@ _SIGNS = {
     "bar", "braceright", "asciitilde",
 }  # fmt: skip
 _KEYSYM = re.compile(r"(?=.*[A-Z])[A-Za-z][A-Za-z0-9_]{0,39}|dead_[a-z]{1,30}")
-"""Of those in small letters alone only the ones above are taken: xdotool does `exec`, `search` and the like wherever it
-is to press a key of that name."""
+"""Keysyms that may be used by name; of all-lowercase names only the ones above: xdotool runs `exec`, `search` and other
+commands wherever it is to press a key of that name."""
 MOST_TOGETHER = 5
 
 

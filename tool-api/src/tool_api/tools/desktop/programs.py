@@ -19,16 +19,16 @@ _MODULE = "tool_api.tools.desktop.capture_program"
 
 
 class ScreenError(Exception):
-    """The desktop did not do what it was asked; the message tells the model."""
+    """The desktop did not do what was requested; the message is for the model."""
 
 
 async def xdotool(display: str, *words: str, text: str | None = None, within_s: float = PROGRAM_S) -> str:
-    """What xdotool says; `text` is its standard input. Raises `ScreenError`."""
+    """The output of xdotool; `text` is its standard input. Raises `ScreenError`."""
     return (await _run("xdotool", words, display, text, within_s)).decode("utf-8", "replace")
 
 
 async def xprop(display: str, *words: str) -> str:
-    """What xprop says. Raises `ScreenError`."""
+    """The output of xprop. Raises `ScreenError`."""
     return (await _run("xprop", words, display, None, PROGRAM_S)).decode("utf-8", "replace")
 
 

@@ -1,4 +1,4 @@
-"""From pixels of the screen to those of a picture that models take as it is, and back."""
+"""Conversion between pixels of the screen and of a picture that models take as it is."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ MAX_PIXELS = 1_150_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scale:
-    """A screen, or a part of it, of `width` x `height` pixels, shown smaller where it is large."""
+    """A screen, or a part of it, of `width` x `height` pixels, and its picture, which is smaller if the screen is
+    large."""
 
     width: int
     height: int
@@ -24,14 +25,14 @@ class Scale:
         return max(1, int(self.width * factor)), max(1, int(self.height * factor))
 
     def to_screen(self, x: int, y: int) -> tuple[int, int] | None:
-        """The middle of a pixel of the picture; None where the picture has none there."""
+        """The screen position of a pixel of the picture, in its middle; None if the picture has no such pixel."""
         wide, high = self.picture
         if x >= wide or y >= high:
             return None
         return int((x + 0.5) * self.width / wide), int((y + 0.5) * self.height / high)
 
     def to_picture(self, x: int, y: int) -> tuple[int, int]:
-        """Where a pixel of the screen is in the picture."""
+        """The pixel of the picture that shows a pixel of the screen."""
         wide, high = self.picture
         across, down = int((x + 0.5) * wide / self.width), int((y + 0.5) * high / self.height)
         return min(across, wide - 1), min(down, high - 1)

@@ -69,7 +69,7 @@ class Screen:
         self._shown: Scale | None = None
 
     async def look(self, action: str, said: Action, *, region: list[int] | None = None) -> ToolResult:
-        """A picture, whoever has control."""
+        """A picture of the screen, whoever has control."""
         self._turn.keep_size()
         try:
             display = await self.scaled_display()
@@ -79,7 +79,7 @@ class Screen:
             return failed(str(error))
 
     async def use(self, context: CallContext, action: str, work: Action) -> ToolResult:
-        """What is there after the work, which is broken off where a person takes control."""
+        """The screen after the work, which is broken off if a person takes control."""
         try:
             async with asyncio.timeout(max(1.0, context.remaining_s - _RESERVE_S)), self._turn:
                 display = await self.scaled_display()
@@ -101,7 +101,7 @@ class Screen:
             return failed("The desktop is in use by another call, or does not respond. Try again in a moment.")
 
     async def _unless_controlled(self, work: Awaitable[str]) -> str | None:
-        """None where a person took control in the middle."""
+        """The result of the work, None if a person took control in the middle."""
         working, taken = asyncio.ensure_future(work), asyncio.ensure_future(self._control.wait_until_taken())
         try:
             await asyncio.wait({working, taken}, return_when=asyncio.FIRST_COMPLETED)

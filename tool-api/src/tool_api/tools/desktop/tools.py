@@ -11,7 +11,7 @@ _DEADLINE_MS = 60_000
 
 
 def desktop_tools(controller: DesktopController) -> tuple[AnyTool, ...]:
-    """All tools of the desktop the user sees."""
+    """The tools of the desktop that the user sees."""
     return (
         Tool(
             name="desktop_screenshot",

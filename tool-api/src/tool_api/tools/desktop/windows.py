@@ -1,4 +1,4 @@
-"""The windows of the desktop, by what the window manager says of them."""
+"""The windows of the desktop, as the window manager lists them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Window:
 
 
 async def windows_of(display: str) -> list[Window]:
-    """Those that the window manager knows, the one in front first. Raises `ScreenError`."""
+    """The windows that the window manager knows, the one in front first. Raises `ScreenError`."""
     found = await xprop(display, "-root", "_NET_CLIENT_LIST_STACKING", "_NET_ACTIVE_WINDOW")
     lists = dict(_TEXT.findall(found))
     numbers = [int(number, 16) for number in _NUMBER.findall(lists.get("_NET_CLIENT_LIST_STACKING", ""))]
@@ -63,6 +63,6 @@ async def _describe(display: str, number: int, active: list[int]) -> Window | No
 
 
 def _unquote(value: str) -> str:
-    """What stands in the quotes, in one line: a title is whatever its program likes."""
+    """The text inside the quotes on one line: a program may put any character into its title."""
     text = value.strip().removeprefix('"').removesuffix('"')
     return "".join(character if character.isprintable() else " " for character in text)

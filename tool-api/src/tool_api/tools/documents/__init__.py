@@ -1,1 +1,1 @@
-"""Documents made of what a model wrote."""
+"""Documents made from a model's text."""

@@ -35,15 +35,15 @@ Room = Callable[[int], Awaitable[None]]
 
 
 class NotMadeError(Exception):
-    """There is no document; the message tells the model why."""
+    """No document was made; the message tells the model why."""
 
 
 class Printer(Protocol):
-    """What makes a PDF of a page that has all it needs in itself."""
+    """Makes a PDF of a self-contained page."""
 
     async def print_page(self, make_page: Callable[[], str], drawings: Drawings, within_s: float) -> bytes:
-        """The page is made once all that it has to have drawn is. Raises `NotMadeError`. Cancelling ends what
-        prints."""
+        """Print the page, which is made once all its drawings are. Raises `NotMadeError`. Cancelling ends the browser
+        that prints."""
         ...
 
 
@@ -65,7 +65,7 @@ _SEARCHABLE = TypeAdapter(_Searchable)
 
 
 def _explain_faults(handler: _Handler[ArgumentsT]) -> _Handler[ArgumentsT]:
-    """What is wrong with a path, or what can't be made, becomes a result."""
+    """Turn bad paths and failed documents into results."""
 
     @functools.wraps(handler)
     async def explained(self: DocumentController, call: CallContext, arguments: ArgumentsT) -> ToolResult:
@@ -85,7 +85,7 @@ def _explain_faults(handler: _Handler[ArgumentsT]) -> _Handler[ArgumentsT]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentController:
-    """Makes documents of what the model wrote, in the workspace alone. `room` is asked before a file is written, and
+    """Makes documents from the model's text, in the workspace alone. `room` is called before a file is written, and
     raises `DiskFullError`."""
 
     workspace: Workspace
@@ -143,7 +143,7 @@ class DocumentController:
                 raise NotMadeError(_TOO_HARD) from error
 
     async def _searchable(self, printed: bytes, within_s: float) -> tuple[int | None, bytes]:
-        """With its number of pages; as it was printed where that can't be."""
+        """The number of pages and the searchable PDF; None and the PDF as printed if that fails."""
         with in_memory(printed) as document:
             try:
                 said = await self.programs.answer("searchable_program", {}, document, within_s)
@@ -179,7 +179,7 @@ def _time_left(call: CallContext, most_s: float = 3600.0) -> float:
 
 
 def _with_suffix(name: str, suffix: str, *others: str) -> str:
-    """With its ending, whatever else the name ends in."""
+    """The name with the suffix, unless it ends in it or in one of the others."""
     return name if name.lower().endswith((suffix, *others)) else f"{name}{suffix}"
 
 

@@ -1,4 +1,4 @@
-"""What of a document libraries draw: formulas by KaTeX, diagrams by Mermaid. Both come with the tool API
+"""Parts of a document that libraries draw: formulas by KaTeX, diagrams by Mermaid. Both come with the tool API
 (`tool-api/drawing/install.sh`) and are read from there; nothing is fetched."""
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Kind = Literal["formula", "displayed", "diagram"]
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """One that is to be made, as it was written."""
+    """A formula or diagram that is to be drawn, as it was written."""
 
     kind: Kind
     source: str
@@ -33,7 +33,7 @@ class Drawing:
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """What was made of one: HTML of a formula or SVG of a diagram; empty, with the reason, where nothing could be."""
+    """The result of a drawing: HTML of a formula or SVG of a diagram; empty, with the reason, if it failed."""
 
     made: str = ""
     fault: str = ""
@@ -41,7 +41,7 @@ class Drawn:
 
 @dataclass(slots=True)
 class Drawings:
-    """All of a document; `left_out` tells of those that stand there as they were written."""
+    """The drawings of a document; `left_out` names those that remain as they were written."""
 
     wanted: Sequence[Drawing]
     drawn: list[Drawn] = field(default_factory=list[Drawn])
@@ -52,7 +52,7 @@ class Drawings:
         return any(drawn.made and not one.is_diagram for one, drawn in zip(self.wanted, self.drawn, strict=False))
 
     def shown(self, number: int) -> str:
-        """HTML of one for the page."""
+        """HTML of one drawing for the page."""
         wanted = self.wanted[number]
         drawn = self.drawn[number] if number < len(self.drawn) else Drawn(fault=f"there are over {MAX_DRAWINGS}")
         source = html.escape(wanted.source)
@@ -69,7 +69,7 @@ class Drawings:
 
 
 def with_drawings(content: str, mark: str, drawings: Drawings) -> str:
-    """The content with what was drawn in the place of its marks."""
+    """The content with its marks replaced by the drawings."""
     place = re.compile(rf"<!--{re.escape(mark)}:(\d+)-->")
     return place.sub(lambda found: drawings.shown(int(found[1])), content)
 

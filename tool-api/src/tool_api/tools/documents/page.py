@@ -14,7 +14,7 @@ _STYLE = Path(__file__).with_name("page.css").read_text()
 
 
 def page_of(*, title: str, content: str, text: str, landscape: bool, more_style: str = "") -> str:
-    """The whole page of a document's HTML; `text` is what it was made of, whose language chooses the fonts."""
+    """The whole page for a document's HTML; `text` is the source, whose language chooses the fonts."""
     style = _STYLE.replace("SIDE", "landscape" if landscape else "portrait")
     return (
         f'<!DOCTYPE html><html lang="{_language(text)}"><head><meta charset="utf-8"><title>{html.escape(title)}</title>'
@@ -23,7 +23,8 @@ def page_of(*, title: str, content: str, text: str, landscape: bool, more_style:
 
 
 def with_pictures(content: str, mark: str, embedded: list[str]) -> str:
-    """The content with these in the place of its marks; a picture that is left out is its description in a frame."""
+    """The content with its marks replaced by these pictures; a picture that is left out becomes its description in a
+    frame."""
 
     parts: list[str] = []
     at = 0
@@ -45,7 +46,7 @@ def with_pictures(content: str, mark: str, embedded: list[str]) -> str:
 
 
 def _tag_around(content: str, after: int, found: re.Match[str]) -> tuple[int, int]:
-    """Where the `img` that has this begins and ends; the beginning is -1 where there is none of a usual length."""
+    """The start and end of the `img` tag around the match; the start is -1 if there is none of a usual length."""
     first = max(after, found.start() - MAX_TAG_CHARACTERS)
     begins = [one.start() for one in re.finditer(r"<img\b", content[first : found.start()], re.IGNORECASE)]
     end = content.find(">", found.end(), found.end() + MAX_TAG_CHARACTERS) + 1

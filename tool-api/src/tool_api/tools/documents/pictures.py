@@ -1,4 +1,4 @@
-"""The pictures of a text, which we take from the workspace: what prints it opens no file and no connection."""
+"""The pictures of a text, taken from the workspace: the printing browser opens no file and no connection."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*:|//)")
 _WORKSPACE = re.compile(
     r"(sandbox|file|attachments?|computer|workspace):(?://localhost(?=/))?/*(.*)", re.IGNORECASE | re.DOTALL
 )
-"""What models write before a path of the workspace, as other products name files so."""
+"""Schemes that models write before a path of the workspace, as other products name files that way."""
 _SVG = re.compile(rb"^\s*(<\?xml[^>]*>\s*)?(?:<!--(?:(?!-->).)*+-->\s*+)*+(<!DOCTYPE[^>\[]*>\s*)?<svg[\s>]", re.DOTALL)
 
 
 class PictureError(Exception):
-    """It is not in the document; the message says why."""
+    """The picture is not in the document; the message says why."""
 
 
 @dataclass(slots=True)
 class Pictures:
-    """Reads pictures relative to the folder of the text, or to the workspace; `left_out` tells of those it does not."""
+    """Reads pictures relative to the folder of the text, or to the workspace; `left_out` lists those it can't."""
 
     workspace: Workspace
     folder: str
@@ -92,19 +92,19 @@ class Pictures:
 
 
 def _within_workspace(written: str) -> str:
-    """From the workspace's root, where it is written with a scheme that means the workspace; else as it is."""
+    """The path from the workspace's root, if its scheme means the workspace; else the text unchanged."""
     found = _WORKSPACE.fullmatch(written.strip())
     if found is None:
         return written
     scheme, path = found.groups()
-    # A file of the machine is none of the workspace.
+    # A file elsewhere on the machine is not in the workspace.
     if scheme.lower() == "file" and not path.startswith("workspace/"):
         return written
     return f"/workspace/{path.removeprefix('workspace/').removeprefix('mnt/data/')}"
 
 
 def media_type_of(data: bytes) -> str:
-    """By how it begins. Raises `PictureError` for what is no picture that browsers show."""
+    """The media type of a picture by its first bytes. Raises `PictureError` if browsers don't show it."""
     if data.startswith(b"\x89PNG\r\n\x1a\n"):
         return "image/png"
     if data.startswith(b"\xff\xd8\xff"):

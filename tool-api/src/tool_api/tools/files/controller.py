@@ -34,7 +34,7 @@ Room = Callable[[int], Awaitable[None]]
 
 
 def _explain_faults(handler: _Handler[ArgumentsT]) -> _Handler[ArgumentsT]:
-    """What the model did wrong with paths becomes a result; faults of the machine stay exceptions."""
+    """Turn the model's mistakes with paths into results; faults of the machine stay exceptions."""
 
     @functools.wraps(handler)
     async def explained(self: FileController, call: CallContext, arguments: ArgumentsT) -> ToolResult:
@@ -66,7 +66,7 @@ def _paths_of(arguments: Arguments) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileController:
-    """Reads and changes files inside the workspace, the temporary folder and that of skills. `room` is asked before a
+    """Reads and changes files inside the workspace, the temporary folder and that of skills. `room` is called before a
     file grows, and raises `DiskFullError`."""
 
     workspace: Workspace
@@ -186,7 +186,7 @@ class FileController:
 
 
 def _kept(written: text.Written) -> str:
-    """What is told of how the file stayed."""
+    """A remark on the encoding and line ends that the file kept."""
     name = "" if written.encoding.is_utf8 else f" in {written.encoding.name}"
     ends = " with CRLF at the ends of lines" if written.is_crlf else ""
     return f"{name}{ends}, as the file was before. Delete it first to change that" if name or ends else ""

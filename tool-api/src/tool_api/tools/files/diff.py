@@ -1,4 +1,4 @@
-"""What an edit changed, for people and the model: bounded in size, and in the time it takes over any file."""
+"""The diff of an edit, for people and the model: bounded in size, and in the time it takes over any file."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _HUNK = re.compile(r"@@ -(\d+)(,\d+)? \+(\d+)(,\d+)? @@")
 
 
 def unified_diff(path: str, before: str, after: str) -> str:
-    """The lines that changed. Where many lines are alike it is not looked for what stayed between them: that would take
-    time with the square of them, or more."""
+    """The lines that changed. If many lines are alike, lines kept between changes are not searched for: that would take
+    time with the square of their number, or more."""
     old, new = before.splitlines(), after.splitlines()
     start, end = _shared(old, new)
     start, end = max(start - _CONTEXT, 0), max(end - _CONTEXT, 0)
@@ -31,7 +31,7 @@ def unified_diff(path: str, before: str, after: str) -> str:
 
 
 def _shared(old: Sequence[str], new: Sequence[str]) -> tuple[int, int]:
-    """How many lines are the same at the start, and at the end of the rest."""
+    """The number of equal lines at the start, and at the end of the rest."""
     most = min(len(old), len(new))
     start = next((at for at in range(most) if old[at] != new[at]), most)
     end = next((at for at in range(most - start) if old[-1 - at] != new[-1 - at]), most - start)
@@ -39,7 +39,7 @@ def _shared(old: Sequence[str], new: Sequence[str]) -> tuple[int, int]:
 
 
 def _comparisons(old: Sequence[str], new: Sequence[str]) -> int:
-    """How many pairs of lines `difflib` would look at once, which leaves out lines that are frequent."""
+    """The number of line pairs that `difflib` would compare; it leaves out frequent lines."""
     counts = Counter(new)
     frequent = len(new) // 100 + 1 if len(new) >= 200 else len(new)
     return len(old) + len(new) + sum(counts[line] for line in old if counts[line] <= frequent)

@@ -66,7 +66,7 @@ def _compared(name: str) -> str:
 
 
 def move(workspace: Workspace, source: Located, destination: str, *, overwrite: bool) -> str:
-    """Move a file or folder; answers where it is now."""
+    """Move a file or folder; returns its new path."""
     with workspace.locate(destination, make_folders=True) as target:
         try:
             found: os.stat_result | None = target.stat()
@@ -102,7 +102,7 @@ def delete(place: Located, *, recursive: bool, until: float) -> None:
 
 
 def _empty_folder(fd: int, until: float, levels: int) -> None:
-    """Takes over the descriptor; so many levels of folders may be inside."""
+    """Empty the folder of this descriptor, which it takes over; folders inside may be `levels` deep."""
     try:
         with os.scandir(fd) as entries:
             found = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]

@@ -1,4 +1,4 @@
-"""What `file_read` says of a file: its lines, the text of a document, or a picture."""
+"""Results of `file_read`: the lines of a file, the text of a document, or a picture."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tool_api.tools.tool import CallContext, done, failed
 from tool_api.workspace import Workspace
 
 _TO_TELL_S = 5.0
-"""Kept of a call's time for saying that there was not enough."""
+"""Seconds of a call's time reserved for reporting that there was not enough."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class _OpenFile:
 async def read_file(
     workspace: Workspace, documents: DocumentReader, call: CallContext, arguments: FileRead
 ) -> ToolResult:
-    """Raises what looking the path up raises, and `NotTextError`."""
+    """The result of `file_read`. Raises errors of path lookup, and `NotTextError`."""
     opened = _open(workspace, arguments)
     try:
         if opened.kind in (Kind.BINARY, Kind.LINES):
@@ -99,7 +99,7 @@ async def _picture(documents: DocumentReader, opened: _OpenFile, call: CallConte
 
 
 async def _drawing(documents: DocumentReader, opened: _OpenFile, call: CallContext, arguments: FileRead) -> ToolResult:
-    """Its source, and beside the beginning of that how it looks."""
+    """The source of a drawing, with a picture of it beside the beginning."""
     source = await _lines(opened, arguments)
     if not source.success or arguments.start_line > 1:
         return source

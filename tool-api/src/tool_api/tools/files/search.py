@@ -60,7 +60,7 @@ _Records = list[tuple[bytes, bytes]]
 
 @dataclass(frozen=True, slots=True)
 class _Output:
-    """The beginning of what a program said, and whether that is not all; what it complained of where it failed."""
+    """The beginning of a program's output, whether there was more, and its error text if it failed."""
 
     data: bytes
     is_cut: bool
@@ -71,7 +71,7 @@ class _Output:
         return [(path, rest) for path, mark, rest in pairs if mark]
 
     def of_good_pattern(self) -> _Output:
-        """This, said by the first program that was given the pattern. Raises `BadPatternError`."""
+        """This output, if the pattern was valid: the program was the first to read it. Raises `BadPatternError`."""
         if self.complaint and not self.data:
             raise BadPatternError(self.complaint)
         return self
@@ -115,7 +115,7 @@ async def _records(programs: _Programs, pattern: str, target: str, *, ignore_cas
 async def _by_ripgrep(
     programs: _Programs, command: list[str], target: str, encoded: dict[str, list[bytes]]
 ) -> tuple[_Records, bool]:
-    """Ripgrep reads UTF-8, and UTF-16 with a mark. The files in other encodings are searched as what they are."""
+    """Search by ripgrep, which reads UTF-8, and UTF-16 with a mark. Files in other encodings are searched as such."""
     output = (await programs.run([*command, "--sort=path", *_LEFT_OUT, "--", target])).of_good_pattern()
     is_cut = output.is_cut
     if not encoded:
@@ -147,7 +147,7 @@ async def _in_other_encodings(programs: _Programs, ripgrep: str, target: str) ->
 
 
 def _other_encoding(folder: int, path: bytes) -> str | None:
-    """What people, and ripgrep, call the encoding of a file; None where that is UTF-8, or the file is no text."""
+    """The familiar name (also ripgrep's) of a file's encoding; None for UTF-8, or if the file is no text."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
     except OSError:
@@ -169,10 +169,10 @@ class _Programs:
     until: float
 
     async def run(self, command: Sequence[str], until: float | None = None) -> _Output:
-        """What one says."""
+        """The output of one program."""
         start = ProgramStart(
             command=command,
-            # Of the child, which still has it then: nobody else may look into this process.
+            # The child's own descriptor, which it still has then: no other process may look into this one.
             folder=f"/proc/self/fd/{self.folder}",
             stderr=PIPE,
         )

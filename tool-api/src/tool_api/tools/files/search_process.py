@@ -65,7 +65,7 @@ def _search(path: str, fd: int, pattern: re.Pattern[str]) -> bool:
 
 
 def main() -> int:
-    """Answers the exit code."""
+    """Search, and return the exit code."""
     pattern, target, flags = sys.argv[1:4]
     try:
         compiled = re.compile(pattern, re.IGNORECASE if flags else 0)

@@ -16,16 +16,16 @@ MAX_SCANNED_CHARACTERS = 256 * 1024 * 1024
 MAX_EDIT_BYTES = 10 * 1024 * 1024
 _LINE_CHARACTERS = 1024 * 1024
 _WIDER = {"big5hkscs": "BIG5-HKSCS", "cp932": "CP932", "cp949": "CP949", "mac_cyrillic": "MAC-CYRILLIC"}
-"""What iconv calls encodings of which the name that people know means fewer characters there, or nothing."""
+"""iconv's names for encodings whose familiar name means fewer characters there, or nothing."""
 
 
 class NotTextError(Exception):
-    """The file is no text, too big to be treated as such, or its encoding lacks what was to be written."""
+    """The file is no text, too big to be treated as such, or its encoding lacks characters of the new text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Some lines of a file: the text, the last line's number, and whether more was asked for than fitted."""
+    """Some lines of a file: the text, the last line's number, and whether more was requested than fitted."""
 
     text: str
     last: int
@@ -97,7 +97,7 @@ def _kept(place: Located) -> tuple[TextEncoding, bool]:
     try:
         fd = place.open()
     except OSError:
-        # Writing says what is wrong with it, if anything is.
+        # Writing reports the fault, if there is one.
         return UTF8, False
     try:
         encoding = encoding_of_file(fd)
@@ -138,7 +138,7 @@ def _encoded(place: Located, encoding: TextEncoding, text: str) -> bytes:
 
 
 def _refuse_uncertain(place: Located, encoding: TextEncoding, text: str) -> None:
-    """What would be other bytes in another encoding that fits must not be written on a guess."""
+    """Refuse a text that would be other bytes in another encoding that fits: it must not be written on a guess."""
     if encoding.others and not encoding.is_same_in_all(text):
         raise NotTextError(
             f"{place.path} may be in {' or '.join((encoding.name, *encoding.others))}: it holds too little text to "
@@ -161,7 +161,7 @@ class Replaced:
 
 
 def replace_text(place: Located, old: str, new: str, *, every: bool) -> Replaced:
-    """Replace the one occurrence, or every one; a text found more often than asked changes nothing."""
+    """Replace the one occurrence, or every one; a text with more occurrences than that changes nothing."""
     with os.fdopen(place.open(), "rb") as file:
         data = file.read(MAX_EDIT_BYTES + 1)
     if len(data) > MAX_EDIT_BYTES:
@@ -184,7 +184,7 @@ def replace_text(place: Located, old: str, new: str, *, every: bool) -> Replaced
     if _is_written_alike(encoding, before, data):
         changed = encoding.mark + _encoded(place, encoding, after)
     else:
-        # Some encodings have two forms of one character: what is not replaced is not to be rewritten.
+        # Some encodings have two forms of one character: text outside the replacement must stay unchanged.
         changed = data.replace(data_old, data_new)
         if encoding.decode(changed) != after:
             raise NotTextError(
@@ -196,14 +196,14 @@ def replace_text(place: Located, old: str, new: str, *, every: bool) -> Replaced
 
 
 def _not_in(old: str, new: str) -> str:
-    """The middle of a new text: without the beginning and the end that the old one has too."""
+    """The middle of a new text: without the beginning and the end that it shares with the old one."""
     begin = _shared(old, new)
     old, new = old[begin:], new[begin:]
     return new[: len(new) - _shared(old[::-1], new[::-1])]
 
 
 def _shared(one: str, other: str) -> int:
-    """How many characters of their beginning two texts share."""
+    """The number of characters at their beginning that two texts share."""
     shorter = min(len(one), len(other))
     return next((at for at in range(shorter) if one[at] != other[at]), shorter)
 

@@ -1,4 +1,4 @@
-"""What a model reads of places in source code, and what the page shows."""
+"""Results of code navigation for the model, and their display on the page."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST_NAMED = 5
 
 
 def placed(answer: Answer, folder: str) -> Answer:
-    """With paths from the workspace on, sorted."""
+    """The answer sorted, with paths that begin at the workspace."""
     looked = answer.looked
     places = [replace(place, path=folder + place.path) for place in answer.places]
     return Answer(
@@ -34,7 +34,7 @@ def placed(answer: Answer, folder: str) -> Answer:
 
 
 def symbols(path: str, answer: Answer, query: str, *, is_folder: bool) -> ToolResult:
-    """`path:first-last kind name`; those named as asked first."""
+    """The definitions as `path:first-last kind name`, exact matches first."""
     if not is_folder and not answer.looked.files:
         return failed(f"{path} is no source code of a known language, which are: {', '.join(NAMES)}.")
     places = sorted(answer.places, key=lambda place: _rank(place, query)) if query else answer.places
@@ -45,7 +45,7 @@ def symbols(path: str, answer: Answer, query: str, *, is_folder: bool) -> ToolRe
 
 
 def definitions(path: str, answer: Answer, symbol: str) -> ToolResult:
-    """As `symbols`, each with its code."""
+    """The definitions as `symbols` lists them, each with its code."""
     lines: list[str] = []
     room = _MOST_CHARACTERS
     for number, place in enumerate(answer.places[:MAX_PLACES]):
@@ -62,7 +62,7 @@ def definitions(path: str, answer: Answer, symbol: str) -> ToolResult:
 
 
 def references(path: str, answer: Answer, name: str) -> ToolResult:
-    """`path:line kind in container: the line`."""
+    """The references as `path:line kind in container: the line`."""
     lines = [
         f"{place.path}:{place.line} {place.kind}{f' in {place.container}' if place.container else ''}: {place.text}"
         for place in answer.places[:MAX_PLACES]
@@ -98,7 +98,7 @@ def _to_wire(place: Place) -> CodePlace:
         kind=place.kind,
         name=place.name,
         container=place.container,
-        # Of a definition the page opens the file.
+        # For a definition the page opens the file.
         text=place.text if "\n" not in place.text else "",
     )
 

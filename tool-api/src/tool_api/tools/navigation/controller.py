@@ -31,7 +31,7 @@ _Handler = Callable[["NavigationController", CallContext, ArgumentsT], Awaitable
 
 
 def _explain_faults(handler: _Handler[ArgumentsT]) -> _Handler[ArgumentsT]:
-    """What is wrong with a path becomes a result."""
+    """Turn bad paths into results."""
 
     @functools.wraps(handler)
     async def explained(self: NavigationController, call: CallContext, arguments: ArgumentsT) -> ToolResult:
@@ -122,7 +122,7 @@ class NavigationController:
 
 
 def _split_name(symbol: str) -> tuple[str, str]:
-    """What a name belongs to, and the name itself; empty where there is none."""
+    """The container of a name, and the name itself; empty if there is none."""
     written = symbol.strip().removesuffix("()").lstrip("$&*")
     if not re.search(r"\w", written) or "\n" in written:
         return "", ""

@@ -1,4 +1,4 @@
-"""Which commands a shell may run, when the sandbox names them.
+"""The allow list of a shell's commands, if the sandbox has one.
 
 A guard rail for models, not a security border: that is the sandbox itself.
 """

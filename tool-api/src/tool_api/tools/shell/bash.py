@@ -1,4 +1,4 @@
-"""One bash process on a terminal of its own (on pipes, where there is none), fed commands through a pipe and telling
+"""One bash process on a terminal of its own (on pipes, if there is none), fed commands through a pipe and reporting
 their status through another.
 
 Commands run by `eval` in bash itself, so folder, variables, functions and options stay. Being interactive it has job
@@ -31,7 +31,7 @@ _SENTINEL_WAIT_S = 0.5
 _INTERRUPT_WAIT_S = 0.15
 _READ_BYTES = 65536
 _DRAIN_BYTES = 1024 * 1024
-"""As much as a pipe holds at most."""
+"""The most that a pipe holds."""
 _DRAIN_S = 0.5
 _CODE = re.compile(rb"\d{1,3}")
 
@@ -71,8 +71,8 @@ class Bash:
 
     @classmethod
     async def start_shell(cls, state: ShellState, environment: dict[str, str], *, writes: bool = True) -> Bash:
-        """Start a bash in a former one's folder with its exported variables: where it is not to write, neither it nor
-        what it starts can, to any file. Raises `OSError`."""
+        """Start a bash in a former one's folder with its exported variables. With `writes` false, neither it nor what
+        it starts can write to any file. Raises `OSError`."""
         with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
             streams = open_streams()
             _close_at_end(ours, *streams.ours)
@@ -128,7 +128,7 @@ class Bash:
         start = f"\x1e{self._nonce}"
         self._decoder = TerminalDecoder(f"{start}{self._mark}\x1e".encode(), start.encode())
         self._since_ticks = processes.clock_ticks()
-        # An interrupt drops the rest of a line, so the report stands on the next one too; told twice it is told once.
+        # An interrupt drops the rest of a line, so the next line reports too; a second report is ignored.
         line = (
             f"{processes.MARK}={self._mark} "
             f"eval {shlex.quote(command.text)} <&{launcher.INPUT_FD} "
@@ -155,12 +155,12 @@ class Bash:
         try:
             os.kill(self.pid, signal.SIGINT)
         except ProcessLookupError:
-            # It ended in this moment; what it started may still run.
+            # It has just ended; processes that it started may still run.
             await self._kill(self._mark)
             return False
         await processes.end_processes(self.pid, self._mark, self._since_ticks)
         if await command.wait(_INTERRUPT_WAIT_S):
-            # What bash managed to start between the two looks.
+            # End what bash started between the two looks.
             await processes.end_processes(self.pid, self._mark, self._since_ticks)
             return self.is_alive
         await self._kill(self._mark)
@@ -252,7 +252,8 @@ class Bash:
             os.close(fd)
 
     async def _drain_output(self) -> None:
-        """What bash and its programs had written: no more than a pipe holds, as some may go on writing for ever."""
+        """Read what bash and its programs had written: no more than a pipe holds, as some may go on writing for
+        ever."""
         left, until = _DRAIN_BYTES, self._loop.time() + _DRAIN_S
         while self._command is not None and self._decoder is not None and left > 0 and self._loop.time() < until:
             try:
@@ -287,7 +288,8 @@ __suite_status() {
 
 
 def _preamble(state: ShellState, nonce: str) -> str:
-    """What bash reads first: no history, no prompt, how to report after each command, and what a former bash left."""
+    """The first commands of a bash: no history, no prompt, a report after each command, and the state of a former
+    bash."""
     report = _REPORT.replace("STATUS", str(launcher.STATUS_FD)).replace("OUTPUT", str(launcher.OUTPUT_FD))
     restore = f"eval {shlex.quote(state.exports)}" if state.exports else ":"
     settings = "set +o history +H; PS1=; PS2=; export -n PS1 PS2; unset HISTFILE"

@@ -1,4 +1,4 @@
-"""One command of a shell: its text, what it wrote, and how it ended."""
+"""One command of a shell: its text, its output, and its outcome."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ class Command(Followed):
         self.folder = folder
         self.exit_code: int | None = None
         self.file_bytes: int | None = None
-        """It makes no larger file than this."""
+        """The size limit of files that the command makes."""
         self._screen = TerminalScreen(MAX_OUTPUT_CHARACTERS)
 
     @property
     def output(self) -> str:
-        """What a terminal shows of what it wrote."""
+        """The output as a terminal shows it."""
         return self._screen.text()
 
     @property
     def raw_output(self) -> str | None:
-        """What it wrote, where a terminal shows something else."""
+        """The output as it was written, if a terminal shows something else."""
         return self._screen.raw
 
     def end_notes(self, output: str) -> list[str]:
-        """How it ended, with this output, and why, where that is known."""
+        """Notes on the exit code and, if known, its reason, judged by this output."""
         reason = too_large(self.file_bytes, self.exit_code, output)
         return [f"exit code {self.exit_code}", *([reason] if reason is not None else [])]
 

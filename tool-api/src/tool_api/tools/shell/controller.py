@@ -27,9 +27,9 @@ class ShellController:
     default_timeout_s: int
     allowed: frozenset[str]
     notice: Callable[[], str | None] = lambda: None
-    """What is to be said with each result of a command."""
+    """A notice added to each result of a command."""
     bound: Callable[[], Awaitable[WriteBound]] = unbound
-    """What a command may write; asked before and after each one."""
+    """The write limit of a command; asked before and after each one."""
 
     async def execute(self, call: CallContext, arguments: ShellExec) -> ToolResult:
         if (refused := refused_command(arguments.command, self.allowed)) is not None:
@@ -118,7 +118,7 @@ _RESTARTED = "The shell had to be restarted: its folder and exported variables w
 
 
 async def _follow(call: CallContext, command: Command, limit_s: float) -> bool:
-    """Show output as it comes; True when the command ended within the time."""
+    """Send output as it comes; True if the command ended within the time."""
     loop = asyncio.get_running_loop()
     until = loop.time() + limit_s
     while True:
@@ -132,7 +132,7 @@ async def _follow(call: CallContext, command: Command, limit_s: float) -> bool:
 
 
 def _result(shell: Shell, command: Command, *, of_failure: bool = True) -> ToolResult:
-    """The command as a result; a failed exit code makes it a failure unless only a look was asked for."""
+    """The command as a result; a failing exit code makes it a failure unless `of_failure` is false."""
     output = command.output
     if not command.is_finished:
         note = f"[still running in the shell {shell.name}]"

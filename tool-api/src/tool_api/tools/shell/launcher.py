@@ -28,7 +28,7 @@ def main() -> None:
     os.dup2(output, OUTPUT_FD)
     os.dup2(keys, INPUT_FD)
     os.dup2(output, 1)
-    # Without a terminal bash complains of that at its start; what it reads first has it write its errors here, too.
+    # Without a terminal bash warns of that at its start; its first commands redirect its errors here later.
     if is_terminal:
         os.dup2(output, 2)
     os.dup2(commands, 0)

@@ -6,9 +6,10 @@ import codecs
 
 
 class TerminalDecoder:
-    """UTF-8 from a terminal up to a sentinel; what is invalid is replaced, what is cut in two chunks is not.
+    """UTF-8 from a terminal up to a sentinel; invalid bytes are replaced, and characters split between two chunks are
+    joined.
 
-    With `start`, sentinels that begin so and are as long are left out: of former commands, which may come late.
+    With `start`, sentinels of the same length with this prefix are left out: those of former commands may come late.
     """
 
     def __init__(self, sentinel: bytes, start: bytes | None = None) -> None:
@@ -36,7 +37,7 @@ class TerminalDecoder:
         return "".join([*texts, self._decoder.decode(data[: len(data) - keep])])
 
     def flush(self) -> str:
-        """What was held back, when no sentinel will come any more."""
+        """The text held back, once no sentinel will come any more."""
         self.is_finished = True
         held, self._held = self._held, b""
         return self._decoder.decode(held, final=True)

@@ -7,8 +7,8 @@ import os
 
 
 class PipeWriter:
-    """Writes in order and never waits: what the pipe has no room for follows as soon as there is some. What nobody
-    reads any more is dropped."""
+    """Writes in order and never waits: text that the pipe has no room for follows as soon as there is some. Text
+    without a reader is dropped."""
 
     def __init__(self, fd: int) -> None:
         """Takes over the descriptor."""
@@ -18,7 +18,7 @@ class PipeWriter:
         os.set_blocking(fd, False)
 
     def write(self, text: str) -> None:
-        """Text as files and the environment hold it: bytes that are no UTF-8 come back as they were."""
+        """Write text as files and the environment hold it: bytes that are not UTF-8 come back unchanged."""
         is_waiting = bool(self._waiting)
         self._waiting += os.fsencode(text)
         if not is_waiting:

@@ -14,7 +14,7 @@ from tool_api.write_bound import WriteBound
 
 MAX_SHELLS = 16
 OF_AGENT = "agent-"
-"""So begin the names of shells that the gateway gives to sub-agents, each one of its own."""
+"""Prefix of the shells that the gateway gives to sub-agents, one each."""
 _WARM_UP_S = 5.0
 UNBOUND = WriteBound()
 
@@ -48,10 +48,11 @@ class Shell:
         return self.command is not None and not self.command.is_finished
 
     async def start_command(self, text: str, *, wait_s: float, bound: WriteBound = UNBOUND) -> Command:
-        """Start a command; a shell in the middle of an end is waited for, a busy one raises `ShellBusyError`.
+        """Start a command, waiting for a shell that is just ending; a busy one raises `ShellBusyError`.
 
-        Where the workspace is full, it runs in a bash of its own, with the folder and the exported variables of this
-        one, which can write to no file: that can't be taken back, and this one goes on when files were deleted.
+        If the workspace is full, the command runs in a bash of its own that can write to no file, with the folder and
+        the exported variables of this one: the limit can't be lifted again, and this one is used again once files were
+        deleted.
         """
         if self.command is not None and not await self.command.wait(wait_s):
             raise ShellBusyError(self.command)
@@ -70,7 +71,7 @@ class Shell:
         return self._bash is None or self._bash.has_terminal
 
     def type_text(self, text: str) -> int:
-        """Type for the running command; answers how many bytes were taken."""
+        """Type for the running command; returns how many bytes were taken."""
         bash = self._aside or self._bash
         return bash.type_text(text) if bash is not None and bash.is_alive else 0
 
@@ -89,9 +90,9 @@ class Shell:
             return kept
 
     async def warm_up(self) -> None:
-        """Have bash running, and past all it reads first, before the first command.
+        """Start bash and let it read its first commands, before the first command is due.
 
-        One that does not get there in time is ended: what it has to tell yet would be taken for the first command's.
+        A bash that is not ready in time is ended: its late output would be taken for the first command's.
         """
         async with self._turn:
             bash = await self._living_bash()
@@ -101,7 +102,7 @@ class Shell:
                 await bash.close()
 
     async def close(self) -> None:
-        """End bash with all it ever started; with the next command there is another one."""
+        """End bash with all it ever started; the next command starts another one."""
         async with self._turn:
             await self._close_aside()
             if self._bash is not None:
@@ -131,7 +132,7 @@ class Shell:
 
 
 class Shells:
-    """All shells by name; an async context manager that ends them. Opens nothing before it is used."""
+    """The shells by name; an async context manager that ends them. Opens nothing before it is used."""
 
     def __init__(self, workspace: Path, display: Callable[[], str | None] = lambda: None) -> None:
         self._workspace = workspace
@@ -150,22 +151,22 @@ class Shells:
         return any(shell.is_busy for shell in self._shells.values())
 
     async def end_commands(self) -> None:
-        """End what runs in any of them, with all it started."""
+        """End the commands of all shells, with all they started."""
         await asyncio.gather(*(shell.abort() for shell in self._shells.values() if shell.is_busy))
 
     async def end_all(self) -> None:
-        """End each with all it ever started, also what goes on behind a command that has ended."""
+        """End each shell with all it ever started, also programs left running by ended commands."""
         await asyncio.gather(*(shell.close() for shell in self._shells.values()))
 
     def find(self, name: str) -> Shell | None:
         return self._shells.get(name)
 
     async def open(self, name: str) -> Shell:
-        """The shell of that name, new if need be. Where there are too many, the agent's shell that was idle longest is
-        closed for it.
+        """The shell of that name, made if it is new. If there are too many, the sub-agent's shell that was idle longest
+        is closed for it.
 
         Raises:
-            TooManyShellsError: none of them is an idle one of an agent.
+            TooManyShellsError: no sub-agent's shell is idle.
         """
         while name not in self._shells and len(self._shells) >= MAX_SHELLS:
             idle = [one for one in self._shells.values() if one.name.startswith(OF_AGENT) and not one.is_busy]
@@ -182,5 +183,5 @@ class Shells:
         return sorted(self._shells)
 
     def environment(self) -> dict[str, str]:
-        """What programs of the workspace are started with."""
+        """The environment of the workspace's programs."""
         return program_environment(self._display())

@@ -1,4 +1,4 @@
-"""What a shell reads and writes: a terminal of its own, or pipes where the machine has none left."""
+"""The input and output of a shell: a terminal of its own, or pipes if the machine has no terminal left."""
 
 from __future__ import annotations
 

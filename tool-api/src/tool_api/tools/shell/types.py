@@ -12,7 +12,7 @@ MAX_TIMEOUT_S = 600
 
 
 def without_nul(text: str) -> str:
-    """For Bash there is no such character."""
+    """The text, refused if it has NUL characters, which Bash can't take."""
     if "\0" in text:
         raise ValueError("must not contain NUL characters")
     return text

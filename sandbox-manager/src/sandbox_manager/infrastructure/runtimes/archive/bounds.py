@@ -1,4 +1,4 @@
-"""What both ways keep to."""
+"""Limits of packing and unpacking."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ STAGE = ".agent-restore"
 KEPT = frozenset({".agent", ".transcripts", ".tasks", ".team"})  # the system's own, neither packed nor replaced
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 MEMORY_BYTES = 256 * 1024 * 1024
-"""More than the program needs for whatever it does not refuse."""
+"""The memory limit, above the need of everything the program accepts."""
 
 _PATH_BYTES = 256 * 1024 * 1024
 _REMEMBERED_BYTES = 128 * 1024 * 1024
@@ -18,7 +18,7 @@ _TOLD_OF_PATH = 200
 
 
 class ArchiveError(Exception):
-    """`code` tells the manager what went wrong, the text a person."""
+    """`code` is the fault for the manager, the text one for people."""
 
     def __init__(self, code: str, detail: str) -> None:
         super().__init__(detail)
@@ -26,7 +26,7 @@ class ArchiveError(Exception):
 
 
 class Counted:
-    """Bounds what goes through, and what is remembered of it meanwhile. Raises `ArchiveError`."""
+    """Limits the number and size of entries, and the memory for their names. Raises `ArchiveError`."""
 
     def __init__(self, max_bytes: int, max_files: int) -> None:
         self.max_bytes, self.max_files = max_bytes, max_files
@@ -34,7 +34,7 @@ class Counted:
         self._path_bytes = self._remembered = self._listed = 0
 
     def file(self, *paths: str) -> None:
-        """One more, with its path and, of a link, that of its target: both are in the archive, however long."""
+        """Count one file, with its path and, for a link, that of its target: both are in the archive, however long."""
         self.files += 1
         self._check_number(self.files)
         self._path_bytes += sum(len(os.fsencode(path)) for path in paths)
@@ -42,13 +42,13 @@ class Counted:
             raise ArchiveError("too_large", "The files' paths are too long, all together, for a snapshot.")
 
     def listed(self, name: str) -> None:
-        """One more name is known, before anything is done with it."""
+        """Count one more known name, before anything is done with it."""
         self._listed += 1
         self._check_number(self._listed)
         self.remembered(name, 0)
 
     def remembered(self, path: str, more: int) -> None:
-        """It is kept in memory, with so many bytes besides."""
+        """Count a path kept in memory, with `more` bytes beside it."""
         self._remembered += sys.getsizeof(path) + more
         if self._remembered > _REMEMBERED_BYTES:
             raise ArchiveError("too_large", "The files have too many long names for a snapshot.")
@@ -66,5 +66,5 @@ class Counted:
 
 
 def forget_entries(archive: tarfile.TarFile) -> None:
-    """Those it has gone through, all of which it would keep."""
+    """Forget the entries already read, all of which the archive would keep."""
     vars(archive)["members"].clear()

@@ -26,7 +26,7 @@ _Links = dict[tuple[int, int], str]
 
 
 class Entry(NamedTuple):
-    """One name in the workspace; `folder` is open while the entry is in hand."""
+    """One name in the workspace; `folder` is open only while the entry is processed."""
 
     folder: int
     name: str
@@ -35,7 +35,7 @@ class Entry(NamedTuple):
 
 
 class _Exactly:
-    """A file that has exactly so many bytes, whatever is being done to it meanwhile."""
+    """A file of exactly this many bytes, whatever happens to it meanwhile."""
 
     def __init__(self, file: BinaryIO, size: int) -> None:
         self._file, self._left = file, size
@@ -50,7 +50,8 @@ class _Exactly:
 
 
 def entries(folder: int, counted: Counted, prefix: str = "") -> Iterator[Entry]:
-    """Everything below an open folder, parents first. What goes away meanwhile is left out; no symlink is followed."""
+    """Everything below an open folder, parents first. Files that vanish meanwhile are left out; no symlink is
+    followed."""
     if prefix.count("/") > _DEEPEST:
         raise ArchiveError("too_large", f"Folders are nested deeper than {_DEEPEST}, too deep for a snapshot.")
     for name in _names(folder, counted, prefix):
@@ -81,7 +82,7 @@ def pack(workspace: Path, target: Path, counted: Counted) -> None:
     draft = target.with_suffix(".part")
     root = os.open(workspace, FOLDER)
     try:
-        # Looked over first, so that what is too large is refused before it is read.
+        # Checked first, so that files that are too large are refused before they are read.
         looked = Counted(counted.max_bytes, counted.max_files)
         for entry in entries(root, looked):
             looked.file(entry.path)

@@ -1,4 +1,4 @@
-"""What the command line asks for."""
+"""The command line of the archive program."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NAME = re.compile("[A-Za-z0-9_-]{1,64}")
 
 
 def run(arguments: list[str]) -> dict[str, object]:
-    """Do what the arguments say; the answer is for the manager."""
+    """Carry out the arguments; the result is for the manager."""
     verb, workspace, archives, name, max_bytes, max_files = arguments
     if not _NAME.fullmatch(name):
         raise ArchiveError("failed", "this can be no name of a snapshot")

@@ -1,8 +1,8 @@
-"""Removes trees of any depth, width and rights, in the middle of which somebody may still be at work.
+"""Removes trees of any depth, width and rights, even while programs still work in them.
 
-What is to go lies in an open folder of one's own. A folder that is not empty is moved up into it instead of being gone
-down into: no path is ever longer than one name, a handful of descriptors is open, nothing recurses, and whoever is
-interrupted goes on where another left off. Nothing is reached by a path and no symlink is followed.
+The tree lies in an open folder of the remover's own. A folder that is not empty is moved up into it instead of being
+descended into: no path is ever longer than one name, a handful of descriptors is open, nothing recurses, and an
+interrupted removal can be continued. Nothing is reached by a path and no symlink is followed.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ _NOT_EMPTY = (errno.ENOTEMPTY, errno.EEXIST)
 
 
 def empty(place: int, prefix: str, until: float) -> None:
-    """Remove everything in an open folder whose name begins so, by `time.monotonic`.
+    """Remove everything in an open folder whose name has this prefix, until a time of `time.monotonic`.
 
-    Raises `OSError`: `ETIMEDOUT` when there is more than can be removed until then, else what stood in the way of the
-    first of those that stay. All that could go has gone.
+    Raises `OSError`: `ETIMEDOUT` if there is more than can be removed until then, else the error of the first entry
+    that stays. All other entries are gone.
     """
     kept: dict[str, OSError] = {}
     while names := _next_names(place, prefix, kept):
@@ -42,7 +42,7 @@ def empty(place: int, prefix: str, until: float) -> None:
 
 
 def move_aside(source: int, name: str, place: int, new_name: str) -> bool:
-    """Move an entry of one open folder into another; False when there is none."""
+    """Move an entry of one open folder into another; False if there is none."""
     try:
         try:
             os.rename(name, new_name, src_dir_fd=source, dst_dir_fd=place)
@@ -107,7 +107,7 @@ def _removed_folder(folder: int, name: str) -> bool:
 
 
 def open_folder(place: int, name: str) -> int:
-    """Open a folder of an open one, whatever rights it has, with all of them for its owner. Raises `OSError`."""
+    """Open a subfolder, whatever its rights, and give its owner all of them. Raises `OSError`."""
     try:
         folder = os.open(name, FOLDER, dir_fd=place)
     except PermissionError:
@@ -119,7 +119,7 @@ def open_folder(place: int, name: str) -> int:
 
 
 def _make_accessible(place: int, name: str) -> None:
-    """Give its owner all rights over a folder nobody may open; a symlink is refused."""
+    """Give the owner all rights over a folder nobody may open; a symlink is refused."""
     held = os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=place)
     try:
         os.chmod(f"/proc/self/fd/{held}", stat.S_IRWXU)

@@ -29,9 +29,9 @@ _REMOVE_S = 200.0
 
 
 def unpack(workspace: Path, source: Path, counted: Counted) -> None:
-    """Exchange the workspace's files for the archive's, all or none. Nothing else may write to the workspace.
+    """Replace the workspace's files by the archive's, all or none. Nothing else may write to the workspace.
 
-    How far it is is written beside the archive: what lies in the workspace was written by whoever had it.
+    The progress is recorded beside the archive, as content of the workspace can't be trusted.
     """
     mend(workspace, source.parent)
     if not source.is_file():
@@ -52,9 +52,9 @@ def unpack(workspace: Path, source: Path, counted: Counted) -> None:
 
 
 def mend(workspace: Path, marks: Path) -> None:
-    """Bring an interrupted exchange to its end: on when the new files were complete, else back.
+    """Bring an interrupted exchange to its end: forward if the new files were complete, else back.
 
-    Without a mark of ours whatever is in the stage's place is garbage.
+    Without our mark, anything in the stage's place is garbage.
     """
     if workspace.lstat().st_mode & stat.S_IRWXU != stat.S_IRWXU:  # its owner may have shut it
         workspace.chmod(stat.S_IRWXU)
@@ -93,7 +93,7 @@ def _open(name: str | Path, folder: int | None, stack: contextlib.ExitStack) -> 
 
 
 def _move(source: int, name: str, target: int) -> None:
-    """Into another folder, with its mode: one its owner may not write to can't be moved by them as it is."""
+    """Move into another folder, keeping the mode; a folder its owner may not write to can't be moved as it is."""
     mode = os.stat(name, dir_fd=source, follow_symlinks=False).st_mode
     move_aside(source, name, target, name)
     if stat.S_ISDIR(mode) and os.stat(name, dir_fd=target, follow_symlinks=False).st_mode != mode:
@@ -109,7 +109,7 @@ def _make_durable(mark: Path) -> None:
 
 
 class _Unpacking:
-    """Every step goes through open folders and follows no symlink, whatever an archive says."""
+    """Unpacks an archive; every step goes through open folders and follows no symlink, whatever the archive holds."""
 
     def __init__(self, root: Path, uid: int, gid: int, counted: Counted) -> None:
         self._root, self._uid, self._gid, self._counted = root, uid, gid, counted
@@ -139,8 +139,8 @@ class _Unpacking:
                 self._file(archive, info, folder, name)
 
     def _close_folders(self, next_path: str) -> None:
-        """Give those their mode and time that nothing more comes into, as an archive goes through one at a time:
-        before, they could not be written to."""
+        """Give folders that are complete their mode and time, as an archive goes through one at a time; before, they
+        could not have been written to."""
         while self._folders and not next_path.startswith(f"{self._folders[-1][0]}/"):
             path, mode, mtime = self._folders.pop()
             with self._folder_of(path) as (folder, name):
@@ -185,7 +185,8 @@ class _Unpacking:
 
 
 def _write_all(file: RawIOBase, piece: bytes) -> None:
-    """An unbuffered file on an almost full disk takes a part of a piece, and says what is wrong at the next."""
+    """Write the whole piece: an unbuffered file on an almost full disk takes a part of it, and reports the error at the
+    next write."""
     left = memoryview(piece)
     while left:
         left = left[file.write(left) or 0 :]

@@ -82,7 +82,7 @@ class DockerArchives:
     def _program(self, call: _Call, verb: str, whose: Identity, snapshot_id: str, bounds: ArchiveBounds) -> str:
         name, stack = self._name(whose), self._options.stack
         try:
-            self._engine.remove_container(name)  # what a manager that died had begun
+            self._engine.remove_container(name)  # left by a manager that died
             for volume in (self._workspace(whose), self._archives(whose)):
                 self._engine.create_volume(volume, naming.workspace_labels(whose, stack))
             call.container = self._engine.create_container(name, self._config(verb, whose, snapshot_id, bounds))
@@ -143,7 +143,7 @@ class DockerArchives:
 
 @dataclass(slots=True)
 class _Call:
-    """Of the program. One thread sets `container`, then looks whether it `is_stopped`; one that stops it sets that
+    """A call of the program. One thread sets `container`, then checks `is_stopped`; a thread that stops it sets that
     first, so that one of the two sees the other."""
 
     container: str | None = None

@@ -1,4 +1,4 @@
-"""What is heard from containers while they run: their answers, and their ends."""
+"""Channels from running containers: their answers, and their ends."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from sandbox_manager.infrastructure.runtimes.sandbox_profile import LONGEST_ANSW
 _OUTPUT = 1
 _LONGEST = 1024 * 1024
 _MOST_HEARD = 4 * 1024 * 1024
-_LEAST_OF_A_FRAME = 256  # what each counts for, so that there are not millions of them to look at
+_LEAST_OF_A_FRAME = 256  # the least that each counts for, so that there can't be millions of them
 _READ = 64 * 1024
 _SILENT = "The sandbox does not answer."
 
 
 class Answer:
-    """A container's standard streams, attached: no network of its leads to the manager, and none is needed."""
+    """A container's standard streams, attached: none of its networks leads to the manager, and none is needed."""
 
     def __init__(self, stream: Any, line: str) -> None:
         self._stream = stream
@@ -33,8 +33,8 @@ class Answer:
         self._received = bytearray()
 
     def line_with(self, start: str, within_s: float) -> str:
-        """Ask, and answer the first line from then on that starts so. Raises `EngineUnavailableError`, also when it
-        has not come in so many seconds, whatever else has."""
+        """Send the question, and return the first line from then on that starts so. Raises `EngineUnavailableError`,
+        also if it has not come within the time, whatever else has."""
         until = time.monotonic() + within_s
         rest, heard = bytearray(), 0
         try:
@@ -51,14 +51,14 @@ class Answer:
                 for line in lines:
                     if line.startswith(start.encode()):
                         return line[:LONGEST_ANSWER].decode(errors="replace")
-                # Of a line without end the beginning says whether it is the answer, and then it is too long for one.
+                # The beginning of an endless line shows whether it is the answer, which is then too long.
                 del rest[LONGEST_ANSWER:]
             raise ValueError("more than an answer may have")
         except (OSError, ValueError) as error:
             raise EngineUnavailableError(_SILENT) from error
 
     def _read_exactly(self, size: int, until: float) -> bytes:
-        """As much as that; `OSError` when the deadline is over or the other side has gone."""
+        """Exactly `size` bytes; `OSError` if the deadline is over or the other side has gone."""
         if size > _LONGEST:
             raise ValueError("more than an answer may have")
         while True:
@@ -94,7 +94,7 @@ class Endings:
         self._stream = stream
 
     def next_labels(self) -> dict[str, str] | None:
-        """Labels of the next one; None when the engine, or the reader, has gone."""
+        """Labels of the next container that ends; None once the engine, or the reader, has gone."""
         try:
             event = next(self._stream, None)
         except (OSError, ValueError, AttributeError, DockerException, requests.exceptions.RequestException):

@@ -1,4 +1,4 @@
-"""The container of a sandbox: the only shape this manager can ask the engine for."""
+"""The container of a sandbox: the only shape this manager can request from the engine."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _log = logging.getLogger(__name__)
 
 ENDPOINT_PORT = 7000
 _MIB = 1024 * 1024
-# Of the 1,024 a container has unasked: the services, which are containers too, come first.
+# Less than a container's default of 1,024: the services, which are containers too, come first.
 _SHARES = 64
 _OWNED = "uid=1000,gid=1000"
 
@@ -67,7 +67,7 @@ def container_config(options: DockerOptions, spec: SandboxSpec, seccomp: str) ->
 
 
 def why_ended(engine: Engine, name: str) -> str:
-    """What to tell of a container that was to become ready."""
+    """The reason why a container ended before it was ready."""
     container = engine.container(name)
     output = engine.last_errors(name) if container else ""
     _log.warning("sandbox container ended early", extra={"container": name, "output": output[-2000:]})

@@ -87,7 +87,7 @@ class Engine:
     """
 
     def __init__(self, environment: dict[str, str] | None = None) -> None:
-        """`environment` tells where the engine is, in place of the process's own."""
+        """`environment` says where the engine is, in place of the process's own."""
         self._client: APIClient | None = None
         self._environment = environment
 
@@ -149,7 +149,7 @@ class Engine:
         return self.volume(name) is not None
 
     def folder_of(self, volume: str) -> str | None:
-        """Where the engine keeps it; None where there is no such volume."""
+        """The folder in which the engine keeps a volume; None if there is no such volume."""
         place = dig(self.volume(volume), "Mountpoint")
         return None if place is None else str(place)
 
@@ -158,13 +158,14 @@ class Engine:
             self._api.create_volume(name, driver="local", driver_opts={}, labels=labels)
 
     def name_volume(self, name: str, labels: dict[str, str], *, same_as: str, folder: str) -> None:
-        """One more name for the volume in that folder, as none can be renamed; a label tells."""
+        """Make another name for the volume in that folder, as volumes can't be renamed; a label refers to the first
+        name."""
         options = {"type": "none", "o": "bind", "device": folder}
         with engine_errors():
             self._api.create_volume(name, driver="local", driver_opts=options, labels={**labels, SAME_AS: same_as})
 
     def remove_volume(self, name: str) -> None:
-        """With the one it is another name for."""
+        """Remove a volume, with the one it is another name for."""
         under = dig(self.volume(name), "Labels", SAME_AS)
         with engine_errors(), contextlib.suppress(NotFound):
             self._api.remove_volume(name)
@@ -210,7 +211,7 @@ class Engine:
                     raise
 
     def create_container(self, name: str, config: Json) -> str:
-        """Its id."""
+        """Create a container; returns its id."""
         with engine_errors():
             try:
                 return str(self._api.create_container_from_config(config, name)["Id"])
@@ -224,7 +225,7 @@ class Engine:
             self._api.start(name)
 
     def pause(self, name: str) -> None:
-        """Tried again where processes that fork just then did not hold still."""
+        """Pause a container; tried again if its processes forked just then."""
         with engine_errors():
             for tries_left in (2, 1, 0):
                 try:
@@ -269,18 +270,19 @@ class Engine:
             return Output(self._api.logs(name, stdout=True, stderr=False, stream=True, follow=True))
 
     def identity(self) -> str:
-        """What tells this engine from others, over restarts too."""
+        """The identity of this engine, stable over restarts."""
         with engine_errors():
             return str(self._api.info()["ID"])
 
     def ask(self, name: str, line: str) -> Answer:
-        """Hand a line to what runs in a container, and listen to what it says from then on."""
+        """Send a line to the program in a container, and listen to its output from then on."""
         with engine_errors():
             stream = self._api.attach_socket(name, params={"stdin": 1, "stdout": 1, "stream": 1})
             return Answer(stream, line)
 
     def usage(self, name: str) -> Json:
-        """One reading of the container's cgroup files by the engine, without the second one it waits a second for."""
+        """One reading of the container's cgroup files by the engine, without its one-second wait for a second
+        reading."""
         with engine_errors():
             return self._api.stats(name, stream=False, one_shot=True)
 
@@ -291,7 +293,7 @@ class Engine:
             )
 
     def last_errors(self, name: str) -> str:
-        """The last lines of its output, bounded: what is in there decides how long a line is."""
+        """The last lines of its output, bounded, as programs inside decide how long a line is."""
         tail = bytearray()
         with engine_errors():
             pieces = self._api.logs(name, stdout=True, stderr=True, stream=True, follow=False, tail=_LAST_LINES)
@@ -305,7 +307,7 @@ class Engine:
 
 
 def dig(found: Json | None, *path: str) -> Any:
-    """What lies at the path of an answer; None where a part of it is missing or null."""
+    """The value at a path of an answer; None if a part of it is missing or null."""
     at: Any = found
     for name in path:
         at = cast("Json", at).get(name) if isinstance(at, dict) else None

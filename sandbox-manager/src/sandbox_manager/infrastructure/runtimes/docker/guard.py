@@ -1,10 +1,10 @@
 """The packet filter of a sandbox's network, set before it is used and renewed when there is more to close.
 
-Docker lets a container reach link-local addresses (a cloud's metadata), the ports of its host at any of that's
-addresses, and by a socket bound to a device whoever answers for an address on its bridge. It keeps bridges from each
-other, but takes that rule out and puts it back whenever any network is made. So all of it is closed from within: a
-container of one breath joins the sandbox's network namespace, the only one here with a capability, sets the rules, and
-is gone; the sandbox itself has no right to change them.
+Docker lets a container reach link-local addresses (a cloud's metadata), the ports of its host at any of the host's
+addresses, and, by a socket bound to a device, any machine that answers for an address on its bridge. It separates
+bridges from each other, but removes and restores that rule whenever any network is made. So all of it is closed from
+within: a short-lived container, the only one here with a capability, joins the sandbox's network namespace, sets the
+rules, and is gone; the sandbox itself has no right to change them.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ _RENEW_S = 10.0
 
 
 def guard_names(stack: str, identity: Identity) -> list[str]:
-    """Of the one that sets the rules at a start, and of the one that renews them."""
+    """The names of the container that sets the rules at a start, and of the one that renews them."""
     return [f"{stack}-{kind}-{identity.sandbox_id}" for kind in ("guard", "renew")]
 
 
 class Guard:
-    """Sets the rules of the sandboxes of an engine, and knows which ones each has.
+    """Sets the rules of an engine's sandboxes, and remembers those of each.
 
     Blocking, for several threads. The rules are gone when a container is started again; it is another attachment then.
     """
@@ -53,7 +53,7 @@ class Guard:
 
     @contextlib.contextmanager
     def starting(self, identity: Identity) -> Generator[None]:
-        """While it lasts nobody else sees to this sandbox's rules."""
+        """Reserve this sandbox's rules for the length of the block: nobody else sets them."""
         with self._lock:
             self._starting.add(identity.sandbox_id)
         try:
@@ -63,7 +63,8 @@ class Guard:
                 self._starting.discard(identity.sandbox_id)
 
     def close(self, identity: Identity, subnet: str) -> None:
-        """Set the rules of one that has just been started. Raises `StartFailedError`, `EngineUnavailableError`."""
+        """Set the rules of a sandbox that has just been started. Raises `StartFailedError`,
+        `EngineUnavailableError`."""
         stack = self._options.stack
         wanted = _rules(subnet, self._closed_networks(self._engine.networks()))
         name = guard_names(stack, identity)[0]
@@ -73,9 +74,11 @@ class Guard:
             self._in_place[identity.sandbox_id] = (attachment, wanted)
 
     def renew(self, running: dict[str, tuple[Identity, Json]], networks: list[Json]) -> None:
-        """Set them again where they are others by now, or gone: of all that run, by sandbox, as the engine lists them.
+        """Set the rules of all running sandboxes again if they have changed or are gone; `running` is by sandbox, as
+        the engine lists them.
 
-        What fails, or is not done in time, is left to the next call, which begins with those that failed least.
+        Failures, and sandboxes not reached in time, are left to the next call, which begins with those that failed
+        least.
         """
         if not self._renewing.acquire(blocking=False):
             return
@@ -121,7 +124,7 @@ class Guard:
                 self._in_place[sandbox_id] = wanted
 
     def _remove_ended(self, name: str) -> None:
-        """What a manager that died left would keep its name from all later ones."""
+        """Remove the ended container of a manager that died, which would keep its name from all later ones."""
         with contextlib.suppress(DomainError):
             found = self._engine.container(name)
             if found is not None and not dig(found, "State", "Running"):
@@ -144,7 +147,7 @@ class Guard:
         except StartFailedError as error:
             if dig(engine.container(sandbox), "State", "Running"):
                 raise
-            # The engine refuses to join the network of what has ended; the next one may live.
+            # The engine refuses to join the network of an ended container; the next one may live.
             raise StartFailedError(why_ended(engine, sandbox), retryable=True) from error
         finally:
             engine.remove_container(name)
@@ -179,6 +182,6 @@ def _rules(subnet: str, closed: list[IPv4Network]) -> str:
 
 
 def _attachment(container: Json | None, stack: str, identity: Identity) -> str:
-    """What tells one start of a container from the next; nothing where it has none."""
+    """The attachment that tells one start of a container from the next; empty if there is none."""
     found = dig(container, "NetworkSettings", "Networks", naming.network_name(stack, identity), "EndpointID")
     return str(found or "")

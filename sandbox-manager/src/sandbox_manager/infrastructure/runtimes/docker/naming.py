@@ -1,4 +1,4 @@
-"""Names and labels of what Docker holds for a sandbox. Labels are its immutable identity."""
+"""Names and labels of a sandbox's Docker objects. Labels are its immutable identity."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def labels_of(identity: Identity, stack: str) -> dict[str, str]:
 
 
 def choice_labels(configuration: Configuration) -> dict[str, str]:
-    """For whoever looks at the containers: the names by which its image and its size were chosen, if they were."""
+    """Labels for people who look at the containers: the names of the chosen image and size, if any."""
     names = {IMAGE: configuration.image_name, SIZE: configuration.size_name}
     return {label: name for label, name in names.items() if name}
 
@@ -43,7 +43,7 @@ def workspace_labels(identity: Identity, stack: str) -> dict[str, str]:
 
 
 def identity_of(labels: Mapping[str, str] | None) -> Identity | None:
-    """None when these are not the labels of a sandbox."""
+    """The identity in a sandbox's labels; None for labels of anything else."""
     try:
         return Identity(
             sandbox_id=(labels or {})[SANDBOX],

@@ -1,4 +1,4 @@
-"""What the Docker runtime is told."""
+"""Options of the Docker runtime."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _LABEL = "label:"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndpointClients:
-    """Containers that get a leg in every sandbox's network: those named, and those that carry all of the labels."""
+    """Containers that are connected to every sandbox's network: those named, and those that carry all of the labels."""
 
     names: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
 
     @classmethod
     def parse(cls, text: str) -> EndpointClients:
-        """`gateway-1,gateway-2`, or `label:a=b,c=d` for what carries both labels."""
+        """Parse `gateway-1,gateway-2`, or `label:a=b,c=d` for containers that carry both labels."""
         parts = [one.strip().removeprefix(_LABEL) for one in text.split(",") if one.strip()]
         return cls(
             names=tuple(one for one in parts if "=" not in one), labels=tuple(one for one in parts if "=" in one)
@@ -28,7 +28,7 @@ class EndpointClients:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DockerOptions:
-    """What every sandbox's container is made from. `host_fib_trie` names the addresses of the engine's host."""
+    """Options of every sandbox's container. `host_fib_trie` names the addresses of the engine's host."""
 
     stack: str
     image: str

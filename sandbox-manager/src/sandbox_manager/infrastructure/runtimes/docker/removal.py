@@ -1,4 +1,4 @@
-"""Taking away all there is of a sandbox at the engine."""
+"""Removal of everything a sandbox has at the engine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from sandbox_manager.infrastructure.runtimes.threads import Threads
 
 
 async def remove_all(engine: Engine, pool: Threads, stack: str, identity: Identity, *, keep_workspace: bool) -> None:
-    """The network is emptied first, so that it goes while the container ends; the workspace goes after it.
+    """Remove the container, the network, which is emptied first so that it goes while the container ends, and then the
+    workspace.
 
     Raises `EngineUnavailableError`; each part is there in whole or not at all then.
     """
@@ -35,7 +36,7 @@ async def remove_all(engine: Engine, pool: Threads, stack: str, identity: Identi
 
 
 async def _side_by_side(pool: Threads, *calls: Callable[[], None]) -> None:
-    """All of them end before the first error is raised."""
+    """Run the calls side by side; all of them end before the first error is raised."""
     for outcome in await asyncio.gather(*(pool.run_call(call) for call in calls), return_exceptions=True):
         if isinstance(outcome, StartFailedError):
             raise EngineUnavailableError(f"{outcome.detail} The removal is tried again.") from outcome
@@ -44,7 +45,7 @@ async def _side_by_side(pool: Threads, *calls: Callable[[], None]) -> None:
 
 
 def _is_emptied(engine: Engine, network: str) -> bool:
-    """False where a container would not let go of it yet; it does when it ends."""
+    """Empty the network; False if a container would not let go of it yet, as it does when it ends."""
     try:
         _disconnect_all(engine, network)
     except (EngineUnavailableError, StartFailedError):
@@ -63,7 +64,7 @@ def _disconnect_all(engine: Engine, network: str) -> None:
 
 
 def _remove_workspace(engine: Engine, stack: str, identity: Identity, *, keep: bool) -> None:
-    """With the one it was pooled with, unless another name leads there."""
+    """Remove the workspace unless it is kept, and the volume it was pooled with unless another name leads there."""
     if not keep:
         engine.remove_volume(naming.volume_name(stack, identity))
     pooled = naming.pool_volume_name(stack, identity)

@@ -265,7 +265,7 @@ def _to_found(identity: Identity, container: Json) -> Found:
 
 @contextlib.contextmanager
 def _refusals() -> Generator[None]:
-    """What the engine refuses to do with a sandbox that runs, or did, as its failure."""
+    """Turn the engine's refusals to work on a running or ended sandbox into `EngineUnavailableError`."""
     try:
         yield
     except StartFailedError as error:
@@ -276,7 +276,8 @@ def _refusals() -> Generator[None]:
 async def docker_runtime(
     options: DockerOptions, environment: dict[str, str] | None = None
 ) -> AsyncGenerator[DockerRuntime]:
-    """Usable also while the engine is away; its calls then say so. `environment` tells where the engine is."""
+    """The runtime, usable also while the engine is away; its calls then say so. `environment` tells where the engine
+    is."""
     engine = Engine(environment)
     async with pools("docker-runtime", 16) as own:
         try:

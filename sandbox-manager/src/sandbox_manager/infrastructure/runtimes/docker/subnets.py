@@ -13,7 +13,7 @@ _PREFIX = 28
 
 
 def subnets_of(networks: Iterable[dict[str, Any]]) -> list[ipaddress.IPv4Network]:
-    """Those the engine gave its networks."""
+    """The IPv4 subnets of the engine's networks."""
     configs = [config for network in networks for config in dig(network, "IPAM", "Config") or ()]
     subnets = [ipaddress.ip_network(dig(config, "Subnet") or "::/128", strict=False) for config in configs]
     return [subnet for subnet in subnets if isinstance(subnet, ipaddress.IPv4Network)]

@@ -90,7 +90,7 @@ class _Program:
         self._is_stopped = False
 
     def output(self) -> str:
-        """What it printed. Raises `EngineUnavailableError`, also when it was stopped."""
+        """The program's output. Raises `EngineUnavailableError`, also if it was stopped."""
         try:
             self._archives.mkdir(mode=0o700, parents=True, exist_ok=True)
             output, errors = self._collect(self._start_process())
@@ -103,7 +103,7 @@ class _Program:
         return output
 
     def stop(self) -> None:
-        """From any thread, at any time: what it began is killed, and it begins nothing more."""
+        """Stop the call, from any thread, at any time: its process is killed, and it begins nothing more."""
         with self._lock:
             self._is_stopped = True
             if self._process is not None:
@@ -118,7 +118,7 @@ class _Program:
             return self._process
 
     def _collect(self, process: subprocess.Popen[str]) -> tuple[str, str | None]:
-        """What it printed, and its errors if it failed."""
+        """The process's output, and its errors if it failed."""
         try:
             output, errors = process.communicate(timeout=archiving.DEADLINE_S)
         except subprocess.TimeoutExpired:

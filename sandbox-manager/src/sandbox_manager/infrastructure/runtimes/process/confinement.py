@@ -1,4 +1,4 @@
-"""What process sandboxes and their networks are held by beyond namespaces; what can't be is told at the start."""
+"""Confinement of process sandboxes and their networks beyond namespaces; missing parts are logged at the start."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Confinement:
-    """The filter of system calls every sandbox is given (none: empty), and what slirp4netns is started with."""
+    """The system call filter of every sandbox (empty for none), and the options of slirp4netns."""
 
     seccomp: bytes = b""
     network_options: tuple[str, ...] = ()
 
 
 def confinement_here(seccomp_profile: Path, *, has_network: bool) -> Confinement:
-    """What this machine and user can do. Blocking, for seconds at worst."""
+    """The confinement that this machine and user allow. Blocking, for seconds at worst."""
     filtered, options = b"", ()
     try:
         filtered = seccomp.loadable(seccomp_profile)

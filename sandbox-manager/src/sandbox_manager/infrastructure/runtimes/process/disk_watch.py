@@ -1,9 +1,9 @@
-"""Counts the workspaces of running sandboxes from outside, because what answers inside may be anybody's.
+"""Counts the workspaces of running sandboxes from outside, because answers from inside may be forged.
 
 Each is counted once a minute, and every two seconds while the disk fills quickly. The tool API holds the limit to the
-byte, as far as it can; here a sandbox that goes on filling a workspace well beyond its limit ends. One that only stays
-there does not: its user has to be able to delete. One that can't be counted three times in a row, by its own doing,
-ends as well.
+byte, as far as it can; here a sandbox that keeps filling a workspace well beyond its limit ends. One that only stays
+beyond it does not: its user must be able to delete files. One that prevents its count three times in a row ends as
+well.
 """
 
 from __future__ import annotations
@@ -28,12 +28,13 @@ _log = logging.getLogger(__name__)
 TICK_S = 0.5
 _LOOK_S = 60.0
 _OVER_S = 10.0
-"""One that is over its limit is counted again so soon: whether it grows has to be known."""
+"""Seconds until a workspace over its limit is counted again, to learn whether it grows."""
 _HURRIED_S, _HURRIED_EACH_S = 2.0, 0.2
-"""While the disk fills quickly; with more than ten sandboxes less often, as each count costs a program its start."""
+"""Seconds between counts while the disk fills quickly; longer with more than ten sandboxes, as each count starts a
+program."""
 _HURRY_S = 10.0
 _FAST_SHARE = 50
-"""The disk fills quickly when it has lost so great a part of a workspace's limit."""
+"""The disk fills quickly when it has lost more than this part (a fiftieth) of a workspace's limit."""
 _CPU_S = 10.0
 _LONGEST_S = 60.0
 _END_S = 1.0
@@ -52,7 +53,7 @@ _PYTHON_PATH = ":".join(
 @dataclass(frozen=True, slots=True)
 class Watched:
     """A running sandbox: the session whose workspace it has, and the process all others in it descend from.
-    `limit_bytes` is that of its size, where it has one of its own."""
+    `limit_bytes` is the limit of its size, if it has one of its own."""
 
     session_id: str
     workspace: Path
@@ -62,7 +63,7 @@ class Watched:
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """What a workspace holds, whether all of it was seen, and how much of it is deleted but held open."""
+    """Size of a workspace, whether all of it was seen, and how much of it is deleted but held open."""
 
     bytes: int
     files: int
@@ -72,7 +73,7 @@ class Size:
 
 @dataclass(slots=True)
 class _Known:
-    """What stays of one workspace between looks; `over` is its size while it is over its limit."""
+    """State of one workspace between looks; `over` is its size while it is over its limit."""
 
     over: Size | None = None
     holds_deleted: bool = False
@@ -81,7 +82,7 @@ class _Known:
     took_s: float = 0.0
 
     def is_due(self, most_s: float) -> bool:
-        """Whether it was not counted for so long, or for less where it is over its limit."""
+        """Whether the last count is `most_s` old, or less if it is over its limit."""
         pause_s = most_s if self.over is None and not self.holds_deleted else min(most_s, _OVER_S)
         return time.monotonic() - self.counted_at >= max(pause_s, self.took_s)
 
@@ -97,7 +98,8 @@ class _Count:
 
 @dataclass(slots=True)
 class DiskWatch:
-    """`running` names the sandboxes, `end` ends one and says why. A limit of zero is none."""
+    """Counts workspaces by turns. `running` returns the sandboxes, `end` ends one with a reason. A limit of zero means
+    none."""
 
     folder: Path
     limit_bytes: int
@@ -110,7 +112,7 @@ class DiskWatch:
     _hurried_until: float = float("-inf")
 
     def look(self) -> None:
-        """Take the counts that are done, and begin those that are due. Raises `OSError`."""
+        """Take the finished counts, and begin those that are due. Raises `OSError`."""
         running = self.running()
         if not (self.limit_bytes or self.limit_files or any(one.limit_bytes for one in running.values())):
             return
@@ -134,7 +136,7 @@ class DiskWatch:
         self._counts.clear()
 
     def _forget(self, sessions: set[str]) -> None:
-        """One that was over its limit when its sandbox ended is so in the next one: nothing begins anew with it."""
+        """Forget workspaces without a sandbox, except those over their limit, which stay so for the next sandbox."""
         over = [one for one, known in self._known.items() if known.over is not None and one not in sessions]
         kept = {one: _Known(over=self._known[one].over) for one in over[-_MOST_KEPT:]}
         self._known = kept | {one: self._known.get(one, _Known()) for one in sessions}
@@ -166,13 +168,13 @@ class DiskWatch:
         return self if watched.limit_bytes is None else replace(self, limit_bytes=watched.limit_bytes)
 
     def verdict(self, known: _Known, size: Size) -> str | None:
-        """Why the sandbox of a workspace of this size has to end, if it has to."""
+        """The reason to end the sandbox of a workspace of this size, if there is one."""
         known.uncounted = 0 if size.complete else known.uncounted + 1
-        # What nobody can delete any more stays as long as the sandbox does.
+        # Deleted files that are held open stay as long as the sandbox does.
         held_deleted, known.holds_deleted = known.holds_deleted, 0 < self._most_bytes < size.deleted_bytes
         if self._goes_on_filling(known, size) or (held_deleted and known.holds_deleted):
             return _OVER
-        # Where there may be any number of files, it is nobody's fault that there are.
+        # Without a limit of files, having too many to count is no fault.
         return _COUNTLESS if known.uncounted >= _UNCOUNTED and self.limit_files > 0 else None
 
     @property
@@ -186,7 +188,7 @@ class DiskWatch:
     def _goes_on_filling(self, known: _Known, size: Size) -> bool:
         before = known.over
         if not (0 < self._most_bytes < size.bytes or 0 < self._most_files < size.files):
-            # What was not counted to its end says nothing of having become less.
+            # An incomplete count does not show that it has shrunk.
             known.over = None if size.complete else before
             return False
         if before is None or self._has_grown(before, size):
@@ -210,11 +212,11 @@ def measure(watched: Watched) -> Popen[bytes]:
 
 
 def count_of(program: Popen[bytes]) -> Size | None:
-    """End it, if it runs; returns what it has counted so far, and None where that is nothing."""
+    """End the count, if it runs; returns the size so far, None if nothing is counted yet."""
     assert program.stdout is not None
     with program.stdout as output:
         program.kill()
-        # What is stuck in the kernel is not waited for; it has written what it had.
+        # A program stuck in the kernel is not waited for; its output so far is there.
         with contextlib.suppress(TimeoutExpired):
             program.wait(_END_S)
         os.set_blocking(output.fileno(), False)

@@ -1,8 +1,8 @@
-"""The way things leave the folder of a deployment: set aside by their plain names, then taken apart.
+"""Removal of things from a deployment's folder: set aside by their plain names, then taken apart.
 
 folder/gone/<kind>:<name>:<owner>:<token>   what is being removed; the owner is the uid it had on the host
 
-What is set aside is nobody's any more, so that a removal that is cut off, or fails, is gone on with by the next call.
+A thing set aside belongs to nobody any more, so that the next call continues a removal that failed or was cut off.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _GONE = "gone"
 
 
 class Disposal:
-    """Removes entries of the folder's own kinds of things. `freed` hears of every owner none of whose is left."""
+    """Removes entries of the folder's own kinds of things. `freed` is called with each owner that has none left."""
 
     def __init__(self, folder: Path, freed: Callable[[int], None]) -> None:
         self._folder = folder
@@ -35,10 +35,10 @@ class Disposal:
         (folder / _GONE).mkdir(mode=0o700, exist_ok=True)
 
     def remove(self, kind: str, name: str, until: float) -> None:
-        """Remove `folder/kind/name`, whatever it is and whatever is in it; nothing when there is none.
+        """Remove `folder/kind/name`, whatever it is and holds; does nothing if there is none.
 
-        It is done by `until` of `time.monotonic`, or goes on with the next call.
-        `name` is one name, of an identifier. Raises `OSError` when something of it is left.
+        It ends by `until` of `time.monotonic`, or continues with the next call. `name` is one name, of an identifier.
+        Raises `OSError` if something of it is left.
         """
         thing = f"{kind}:{name}:"
         with self._open_folders() as (folder, gone), self._mark_busy(thing):
@@ -55,7 +55,7 @@ class Disposal:
                     self._finish(gone, prefix, until)
 
     def carry_on(self, within_s: float) -> None:
-        """Go on with removals nobody here is at; what can't be removed is told and left for the next time."""
+        """Continue removals that nobody here works on; failures are logged and left for the next time."""
         until = time.monotonic() + within_s
         with self._open_folders() as (_, gone):
             for prefix in _prefixes(gone):
@@ -96,7 +96,7 @@ class Disposal:
 
 
 def _prefixes(gone: int) -> list[str]:
-    """What all names of a removal begin with, each once."""
+    """The distinct prefixes of the names of removals."""
     with os.scandir(gone) as entries:
         return sorted({f"{entry.name.rpartition(':')[0]}:" for entry in entries})
 

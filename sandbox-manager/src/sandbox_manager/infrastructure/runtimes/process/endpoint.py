@@ -1,6 +1,6 @@
-"""The socket a sandbox is reached by: made outside, in a folder no sandbox sees, and handed over open.
+"""The socket of a sandbox's endpoint: made outside, in a folder no sandbox sees, and handed over open.
 
-What runs inside can answer on it or not; it can neither replace it nor lead whoever connects to another one.
+Programs inside can answer on it or not; they can neither replace it nor lead a connection elsewhere.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ FROM_HOST = (
 
 
 def write_etc(folder: Path, *, resolver: str | None) -> list[Path]:
-    """Write the sandbox's own files; answers them."""
+    """Write the sandbox's own files; returns their paths."""
     files = {
         "passwd": "agent:x:1000:1000:agent:/home/agent:/bin/bash\nnobody:x:65534:65534:nobody:/:/usr/sbin/nologin\n",
         "group": "agent:x:1000:\nnogroup:x:65534:\n",

@@ -1,8 +1,8 @@
 """The first process of a sandbox: `python -I -S first_process.py <held fd or -> <program> <argument>...`.
 
-It runs the tool API and collects what ends in its namespace. The manager looks at this process to learn which network,
-files and limits a sandbox has, so nothing inside may trace or read it: it makes itself undumpable before anything of
-the agent's runs, and inherits the limits that hold for all of them. It imports nothing but the standard library.
+It runs the tool API and reaps the processes of its namespace. The manager reads this process to learn a sandbox's
+network, files and limits, so nothing inside may trace or read it: it makes itself undumpable before anything of the
+agent's runs, and inherits the limits that hold for all of them. It imports nothing but the standard library.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def main() -> int:
 
 
 def _leave_files(keep: set[str]) -> None:
-    """What the tool API was given is its own from here on."""
+    """Close the descriptors meant for the tool API, which keeps them for itself."""
     for name in os.listdir("/proc/self/fd"):
         if int(name) > 2 and name not in keep:
             try:

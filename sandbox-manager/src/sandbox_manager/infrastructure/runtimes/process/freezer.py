@@ -1,7 +1,7 @@
-"""Holding all processes of a sandbox still, and letting them go on.
+"""Freeze all processes of a sandbox, and let them go on.
 
-With a cgroup the kernel does it in one step. Without one every process is stopped by a signal: whoever is stopped can
-start no other, so looking again until two looks in a row find nobody running has them all.
+With a cgroup the kernel does it in one step. Without one every process is stopped by a signal: a stopped process can
+start no other, so all are stopped once two looks in a row find none running.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _STILL = frozenset((b"T", b"t", b"Z", b"X"))
 
 @dataclass(frozen=True, slots=True)
 class Freezer:
-    """Of one sandbox: its cgroups, and its outermost process of those that are to be held."""
+    """Freezes one sandbox: its cgroups, and its outermost process of those that are to be held."""
 
     folders: list[Path]
     root: ProcessRef
 
     @property
     def frozen(self) -> bool:
-        """Whether it is held, or was told to be."""
+        """Whether it is frozen, or was told to freeze."""
         switch = self._switch()
         if switch is None:
             return _state(self.root.pid) in (b"T", b"t")
@@ -40,7 +40,7 @@ class Freezer:
         return False
 
     def freeze(self) -> None:
-        """Hold all of them; on failure none is held. Raises `EngineUnavailableError`."""
+        """Freeze all processes; on failure none is frozen. Raises `EngineUnavailableError`."""
         try:
             switch = self._switch()
             done = self._stop_all() if switch is None else self._set_frozen(switch, frozen=True)

@@ -1,4 +1,4 @@
-"""The command line that shuts a sandbox in.
+"""The command line that confines a sandbox.
 
 Inner bubblewrap, the same for every user: own mount, pid, ipc, uts, user, cgroup and network namespaces, uid 1000, no
 capability, a read-only root made of nothing but what is bound here.
@@ -20,9 +20,9 @@ from sandbox_manager.infrastructure.runtimes.process.python_home import all_argu
 
 STAGE = Path("/mnt")
 PROGRAMS = "/opt/programs"
-"""At the end of the search path: what the machine has counts more."""
+"""The last folder of the search path: the machine's own programs come first."""
 FIRST_PROCESS = "/first_process.py"
-"""Where its program is inside; the root is read-only."""
+"""The path of the first process's program inside; the root is read-only."""
 SYNC_FD, GO_FD, ARGS_FD, INFO_FD, SECCOMP_FD, ENDPOINT_FD = 3, 4, 5, 6, 7, 8
 _LINKS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
 _MIB = 1024 * 1024
@@ -30,7 +30,7 @@ _MIB = 1024 * 1024
 
 @dataclass(slots=True)
 class Sources:
-    """Bind sources as the inner bubblewrap names them; `staged` is what the stage has to bind for that."""
+    """Bind sources as the inner bubblewrap names them; `staged` are those that the stage has to bind first."""
 
     stage: bool
     staged: list[str] = field(default_factory=list[str])
@@ -45,7 +45,7 @@ class Sources:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shell:
-    """What one sandbox is made of."""
+    """Inputs of a sandbox's command line."""
 
     python: Path
     kernel_python: Path | None
@@ -84,13 +84,13 @@ def inner_arguments(shell: Shell, sources: Sources) -> list[str]:
 
 
 def _programs(python: Path, sources: Sources) -> list[str]:
-    """Those that come with the tool API's environment and are the agent's as well, without the rest of it."""
+    """Bind the programs of the tool API's environment that the agent may use too, without the rest of it."""
     found = [one for name in ("uv", "uvx") if (one := python.with_name(name)).is_file()]
     return [part for one in found for part in ("--ro-bind", sources.at(one), f"{PROGRAMS}/{one.name}")]
 
 
 def first(python: Path, *, has_network: bool) -> list[str]:
-    """Command prefix of the first process inside. What tells the network that the sandbox lives is held by it."""
+    """Command prefix of the first process inside. It holds the pipe that tells the network that the sandbox lives."""
     return [str(python), "-I", "-S", FIRST_PROCESS, str(SYNC_FD) if has_network else "-"]
 
 
@@ -128,7 +128,7 @@ def as_user(uid: int | None) -> list[str]:
 
 
 def stage(sources: Sources) -> list[str]:
-    """Command prefix of the stage; empty when the sources need none."""
+    """Command prefix of the stage; empty if the sources need none."""
     if not sources.stage:
         return []
     kept = [part for name in ("SETUID", "SETGID", "SETPCAP") for part in ("--cap-add", f"CAP_{name}")]
@@ -144,9 +144,9 @@ def join(folders: list[Path]) -> list[str]:
 
 
 def netns(rules: str) -> list[str]:
-    """Command prefix that makes a network namespace, tells its pid, and waits until the network is there.
+    """Command prefix that makes a network namespace, reports its pid, and waits until the network is there.
 
-    The rules of what it may reach are set with the rights over the namespace that the sandbox itself never gets.
+    Its packet filter is set with rights over the namespace that the sandbox itself never gets.
     """
     gate = (
         f"echo $$ >&{SYNC_FD}; nft {shlex.quote(rules)} || exit 96; "

@@ -28,17 +28,17 @@ _PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
 
 
 def mark_start(identity: Identity, stack: str) -> str:
-    """What the mark begins with, whoever the sandbox was given to since."""
+    """The start of the mark, whoever the sandbox was given to since."""
     return f"{stack}/{identity.sandbox_id}/"
 
 
 def mark_of(identity: Identity, stack: str) -> str:
-    """The mark on all processes outside that belong to a sandbox: the identity it was started with."""
+    """The mark on all outside processes of a sandbox: the identity it was started with."""
     return f"{mark_start(identity, stack)}{identity.session_id}/{identity.user_id}/{identity.generation}"
 
 
 def marked_identity(mark: str, stack: str) -> Identity | None:
-    """The identity a mark tells; None when it is another stack's, or tells none."""
+    """The identity in a mark; None if it is another stack's, or holds none."""
     parts = mark.split("/")
     if len(parts) != 5 or parts[0] != stack:
         return None
@@ -52,7 +52,7 @@ def marked_identity(mark: str, stack: str) -> Identity | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
-    """Blocking; bounded by its own deadlines. What it made is found by the store and by the mark."""
+    """One start; blocking, with deadlines of its own. The store and the mark find everything it made."""
 
     options: ProcessOptions
     limits: Limits
@@ -64,7 +64,7 @@ class Launch:
 
     @property
     def has_network(self) -> bool:
-        """Rules of what it may reach are there exactly where there is one."""
+        """Whether it has a network; rules of what it may reach exist exactly then."""
         return self.rules is not None
 
     def start_processes(self) -> tuple[Live, ProcessRef, Log]:
@@ -134,7 +134,7 @@ class Launch:
         first = reference(int(written["child-pid"]))
         if first is None:
             raise DeadlineError("its first process ended at once")
-        # Nothing of the agent's has run yet: later it is only compared, never looked up anew.
+        # Looked up now, before anything of the agent's has run; later it is only compared.
         return State(first=first, outer=outer, network=attached, network_namespace=network_namespace(first))
 
     def _attach(self, sync: Pipe, go: Pipe) -> ProcessRef:
@@ -174,7 +174,7 @@ class Launch:
             "PYTHONPATH": ":".join(str(one) for one in self.options.python_path),
             "PYTHONDONTWRITEBYTECODE": "1",
             "PYTHONUNBUFFERED": "1",
-            # As in the image: what an agent installs goes into its own home.
+            # As in the image: an agent's packages go into its own home.
             "PIP_BREAK_SYSTEM_PACKAGES": "1",
             "PIP_DISABLE_PIP_VERSION_CHECK": "1",
             **self.options.inside.environment(self.spec, f"fd:{isolation.ENDPOINT_FD}"),

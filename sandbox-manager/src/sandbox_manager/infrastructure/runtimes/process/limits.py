@@ -1,5 +1,5 @@
-"""Limits of a process sandbox by what the machine offers: cgroups when they can be written, a scope of the user's
-systemd where there is one, else rlimits."""
+"""Limits of a process sandbox, by the machine's means: writable cgroups, a scope of the user's systemd, else
+rlimits."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TRY_S = 10.0
 _WEIGHT = "50"
 _GROUP_OF = "grep ^0:: /proc/self/cgroup | cut -d: -f3-"
 _OF_A_TRIAL = 3
-"""Tasks: the first one in the namespace, a shell, and what that starts."""
+"""Tasks of a trial: the first one in the namespace, a shell, and its child."""
 
 
 _HELD = "Memory, processes and processors of each sandbox are bounded, and workspaces are counted."
@@ -34,8 +34,8 @@ _NOT_HELD = (
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How this machine limits. `kind` is for the log: cgroup v1, cgroup v2, systemd scope or rlimit. `scopes` is the
-    cgroup in which systemd makes its scopes.
+    """The way this machine limits sandboxes. `kind` is for the log: cgroup v1, cgroup v2, systemd scope or rlimit.
+    `scopes` is the cgroup in which systemd makes its scopes.
 
     `counts_by_namespace`: whether the kernel holds `RLIMIT_NPROC` against the tasks of a user in one user namespace, as
     it does since Linux 5.14, instead of against all tasks the user has on the machine.
@@ -48,7 +48,7 @@ class Limits:
 
     @property
     def bounds(self) -> str:
-        """What of a sandbox is bounded so, for the log."""
+        """The kinds of limits that hold, for the log."""
         return _NOT_HELD if self.kind == "rlimit" else _HELD
 
     def group(self, name: str) -> list[Path]:
@@ -100,7 +100,7 @@ class Limits:
         command = ["prlimit", "--core=0", f"--nofile={_OPEN_FILES}"]
         if self.kind == "rlimit":
             command += [f"--data={self.inside.memory_bytes}"]
-            # Before 5.14 one that starts many processes leaves the sandboxes beside it none.
+            # Before 5.14 a sandbox that starts many processes leaves none for the others.
             command += [] if self.counts_by_namespace else [f"--nproc={self.inside.pids + _own_tasks()}"]
         else:
             command += [f"--nproc={self.inside.pids}"] if os.geteuid() == 0 else []
@@ -112,7 +112,7 @@ class Limits:
         return ["prlimit", f"--nproc={self.inside.pids}", "--"] if is_held else []
 
     def folders(self, name: str) -> list[Path]:
-        """Where the cgroups of a sandbox are, if there are any."""
+        """The cgroup folders of a sandbox, if there are any."""
         if self.kind == "cgroup v1":
             more = [one for one in ("freezer", "cpuacct") if (_ROOT / one / "cgroup.procs").exists()]
             controllers = ("memory", "pids", "cpu", *more)
@@ -146,7 +146,7 @@ class Limits:
 
 
 def limits_here(inside: SandboxProfile, *, isolated: bool) -> Limits:
-    """What this machine and user can do; without isolation a sandbox has no namespace of its own."""
+    """The limits that this machine and user allow; without isolation a sandbox has no namespace of its own."""
     for kind in ("cgroup v1", "cgroup v2"):
         limits = Limits(kind, inside)
         if _is_usable(limits):
@@ -171,7 +171,8 @@ def _is_usable(limits: Limits) -> bool:
 
 
 def _scopes_here(inside: SandboxProfile) -> Path | None:
-    """Tried: the cgroup in which the user's systemd makes a scope, if it does and the scope's limit of memory holds."""
+    """The cgroup in which the user's systemd makes a scope, by trial: None unless it does and the scope's limit of
+    memory holds."""
     limits = Limits("systemd scope", inside, scopes=_ROOT)
     look = f'group=$({_GROUP_OF}); echo "$group"; cat "{_ROOT}$group/memory.max"'
     try:
@@ -202,8 +203,8 @@ def _is_delegated() -> bool:
 
 
 def _lower_weight(parent: Path) -> None:
-    """Have all sandboxes together yield the processors to whoever serves people: half of a usual group's share. With
-    much less none of them starts where anything else keeps the machine busy."""
+    """Give all sandboxes together half of a usual group's share of the processors, so that they yield to the services
+    for people. With much less none of them starts while anything else keeps the machine busy."""
     for file, share in (("cpu.shares", "512"), ("cpu.weight", _WEIGHT)):
         with contextlib.suppress(OSError):
             if (parent / file).exists():
@@ -211,9 +212,9 @@ def _lower_weight(parent: Path) -> None:
 
 
 def _counts_by_namespace() -> bool:
-    """Tried: in a namespace with room for no task more a shell can start one, though the user has more beside it: at
-    least this program and the one that waits outside."""
-    # By bubblewrap, which may do what a machine forbids other programs.
+    """Whether the kernel counts tasks by namespace, by trial: in a namespace without room for another task a shell can
+    start one, though the user has more beside it: at least this program and the one that waits outside."""
+    # Tried by bubblewrap, which may be allowed what a machine forbids other programs.
     command = ["bwrap", "--unshare-all", "--uid", "1000", "--gid", "1000", "--ro-bind", "/", "/", "--dev", "/dev", "--"]
     command += ["prlimit", f"--nproc={_OF_A_TRIAL}", "--", "sh", "-c", "true & wait $!"]
     try:

@@ -1,8 +1,8 @@
-"""What a sandbox writes, kept on the host.
+"""Output of a sandbox, kept on the host.
 
 The sandbox holds the end of a pipe and never a file of the host's, which it could fill, lock or write anew through any
 descriptor of it. A reader of its own writes the file, keeps the one before it, and so outlives the manager as the
-sandbox does. It counts among the sandbox's processes: how much is written costs the sandbox.
+sandbox does. It counts among the sandbox's processes, so that the sandbox pays for its output.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Log:
     _rest: bytes = field(default=b"")
 
     def ready_line(self) -> str | None:
-        """The line that says ready, once it is in what was written since the last look; looks at a bounded piece."""
+        """The line that reports readiness, once it is among the lines since the last look; looks at a bounded piece."""
         with contextlib.suppress(OSError), self.path.open("rb") as file:
             file.seek(self._offset)
             piece = file.read(_PIECE_BYTES)
@@ -54,7 +54,7 @@ class Log:
         return None
 
     def log_tail(self) -> str:
-        """The end of what an ended sandbox wrote."""
+        """The end of an ended sandbox's output."""
         until = time.monotonic() + _FLUSHED_S
         while self.reader.is_alive and time.monotonic() < until:
             time.sleep(_LOOK_S)
@@ -66,9 +66,9 @@ class Log:
 
 @contextlib.contextmanager
 def logging_to(path: Path, prefix: list[str], environment: dict[str, str]) -> Generator[tuple[Log, int]]:
-    """A reader for as long as somebody has the pipe, and the end to write to; ended again if the block fails.
+    """A reader that lives as long as the pipe is open, and the pipe's end to write to; ended again if the block fails.
 
-    `prefix` is what the reader's command begins with. Raises `DeadlineError`, `OSError`.
+    `prefix` is the start of the reader's command. Raises `DeadlineError`, `OSError`.
     """
     with Pipe() as pipe:
         pid = spawn([*prefix, "sh", "-c", _READER, "log", str(path)], environment, files={0: pipe.reader})

@@ -64,7 +64,7 @@ async def endings(running: Callable[[], set[str]]) -> AsyncGenerator[str]:
 
 
 def usage(limits: Limits, sandbox_id: str, memory_limit: int) -> Usage:
-    """By the cgroup files; None where there are none."""
+    """The usage by the cgroup files; None where there are none."""
     folders = {one.parent.parent.name: one for one in limits.folders(sandbox_id)}
     unified = folders.get("cgroup")
     if unified is not None:

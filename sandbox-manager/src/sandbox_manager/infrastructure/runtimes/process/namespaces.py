@@ -1,4 +1,4 @@
-"""Commands run in a namespace of a sandbox, with the rights of who made it, which nothing inside has."""
+"""Commands run in a namespace of a sandbox, with the rights of its maker, which nothing inside has."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Literal
 from sandbox_manager.infrastructure.runtimes.process.processes import ProcessRef
 
 SEARCHED = f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin"
-"""Where programs are looked for: those of an administrator are not on the path of everybody."""
+"""The search path of programs, with those of an administrator, which are not on everybody's path."""
 _COMMAND_S = 10.0
 _NS_GET_USERNS = 0xB701
 _FLAGS = {"net": "--net", "mnt": "--mount"}
@@ -27,12 +27,12 @@ class NamespaceEntry:
     files: list[int]
 
     def trouble(self, command: list[str]) -> str | None:
-        """What the command wrote to standard error there, if it failed."""
+        """The command's error output in the namespace, if it failed."""
         return trouble([*self.prefix, *command], self.files)
 
 
 def network_namespace(inside: ProcessRef) -> int:
-    """The number of the one the process is in. Raises `OSError`."""
+    """The number of the process's network namespace. Raises `OSError`."""
     return os.stat(f"/proc/{inside.pid}/ns/net").st_ino
 
 
@@ -64,7 +64,7 @@ def namespace_entry(
 
 def trouble(command: list[str], files: Sequence[int] = ()) -> str | None:
     """The error output of a command that failed, else None. Of the manager's environment it gets only the search path:
-    what is loaded into the manager (`LD_PRELOAD`) may not work in there, and secrets stay outside."""
+    libraries loaded into the manager (`LD_PRELOAD`) may not work in there, and secrets stay outside."""
     try:
         done = subprocess.run(
             command,

@@ -28,8 +28,8 @@ _NAMESPACE = ("unshare", "--user", "--map-root-user", "--net")
 
 
 def available() -> bool:
-    """Whether the programs it takes are there, the device they make networks of is open to this user, and the kernel
-    takes the rules that close this machine: without them there is no network rather than an open one."""
+    """Whether the needed programs exist, this user may open the device of networks, and the kernel takes the rules that
+    close this machine: without them there is no network rather than an open one."""
     reason = _missing() or trouble([*_NAMESPACE, "nft", rules(FilterExceptions.with_resolver(RESOLVER), [])])
     if reason is not None:
         _log.warning("sandboxes have no network", extra={"reason": reason})
@@ -48,7 +48,8 @@ def _missing() -> str | None:
 
 
 class NetworkRules:
-    """What no sandbox may reach: this machine, whatever its addresses are just then, and what is blocked.
+    """The rules that keep every sandbox from this machine, whatever its addresses are just then, and from blocked
+    networks.
 
     Blocking, for several threads.
     """
@@ -61,16 +62,16 @@ class NetworkRules:
         self._failed: dict[ProcessRef, int] = {}
 
     def wanted(self) -> str:
-        """Of the network's own resolver only the port of names is open: its others are those of the machine that
-        resolves for this one, which may be this one. Raises `EngineUnavailableError`."""
+        """The wanted rules. Only the DNS port of the network's own resolver is open: its other ports are those of the
+        machine that resolves for this one, which may be this one. Raises `EngineUnavailableError`."""
         return rules(FilterExceptions.with_resolver(RESOLVER), [*self._blocked, *self._host_networks()])
 
     def renew(self, running: Mapping[ProcessRef, int | None]) -> None:
         """Renew the rules of all sandboxes with a network, by their first processes and the number of the network
-        namespace each had at its start (None: not known), where they are others by now.
+        namespace each had at its start (None: not known), if they have changed.
 
-        What fails, or is not done in time, is left to the next call, which begins with those that failed least. One
-        thread at a time does it; others leave it to that one.
+        Failures, and sandboxes not reached in time, are left to the next call, which begins with those that failed
+        least. One thread at a time does it; others return at once.
         """
         if not self._renewing.acquire(blocking=False):
             return
@@ -104,7 +105,7 @@ class NetworkRules:
 
 
 def _set_rules(inside: ProcessRef, wanted: str, namespace: int | None) -> str | None:
-    """In the network namespace of a process, with the rights of who made it; what went wrong, if anything did."""
+    """Set the rules in the network namespace of a process, with the rights of its maker; returns the error, if any."""
     try:
         with namespace_entry(inside, "net", namespace) as entry:
             return entry.trouble(["nft", wanted])

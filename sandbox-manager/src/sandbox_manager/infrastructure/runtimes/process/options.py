@@ -1,4 +1,4 @@
-"""What the process runtime is told."""
+"""Options of the process runtime."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from sandbox_manager.infrastructure.runtimes.sandbox_profile import SandboxProfi
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessOptions:
-    """`folder` holds workspaces and what is live; `blocked_subnets` and what `host_fib_trie` names can't be
+    """`folder` holds workspaces and live sandboxes; `blocked_subnets` and the addresses of `host_fib_trie` can't be
     reached from inside.
 
     `kernel_python` runs code of the agent, in an environment of its own; without it there are no code tools' kernels.
-    `command` imports nothing from where it is started, and nothing of a user's: an agent writes both.
+    `command` imports nothing from its working folder, and nothing of a user's: an agent writes both.
     """
 
     stack: str

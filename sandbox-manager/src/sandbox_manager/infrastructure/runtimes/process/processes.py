@@ -29,12 +29,12 @@ class ProcessRef:
         return reference(self.pid) == self
 
     def kill(self) -> None:
-        """SIGKILL this very process; nothing when it is gone, or its number is a thread's of another by now."""
+        """SIGKILL this very process; does nothing if it is gone, or its number is another process's thread by now."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             try:
                 handle = os.pidfd_open(self.pid)
             except OSError as error:
-                # What the kernel says of a thread, by its version.
+                # The kernel's error for a thread, which depends on its version.
                 if error.errno in (errno.EINVAL, errno.ENOENT):
                     return
                 raise
@@ -46,8 +46,8 @@ class ProcessRef:
 
 
 def reference(pid: int) -> ProcessRef | None:
-    """The process with this pid now; None when there is none, or only its zombie. One whose first thread has ended
-    lives as long as any other does."""
+    """The process with this pid now; None if there is none, or only its zombie. A process whose first thread has ended
+    lives as long as any other thread does."""
     try:
         fields = stat_fields(pid)
     except (FileNotFoundError, ProcessLookupError):
@@ -57,7 +57,7 @@ def reference(pid: int) -> ProcessRef | None:
 
 
 def stat_fields(task: int) -> list[bytes]:
-    """What `/proc/<pid>/stat` tells of a process or thread, from its state on. Raises `OSError`.
+    """The fields of `/proc/<pid>/stat` of a process or thread, from its state on. Raises `OSError`.
 
     Its name, which may be any bytes, is left out.
     """
@@ -71,8 +71,8 @@ def stat_fields(task: int) -> list[bytes]:
 def marked(name: str) -> dict[str, list[ProcessRef]]:
     """Living processes of ours that were started with the environment variable `name`, by its value.
 
-    Code in a sandbox may set any variable for processes of its own, so only those count that it can neither have
-    started nor have changed: those of our own pid namespace alone, by a user we start such things as.
+    Code in a sandbox may set any variable for processes of its own, so only processes count that it can neither have
+    started nor changed: those of our own pid namespace alone, by a user that we start such processes as.
     """
     prefix = f"{name}=".encode()
     found: dict[str, list[ProcessRef]] = {}
@@ -103,7 +103,7 @@ def _is_ours(folder: Path) -> bool:
 
 
 def kill_marked(name: str, start: str, deadline_s: float) -> bool:
-    """Kill until no process of ours carries a mark that starts so; False when some are left at the deadline."""
+    """Kill processes until none of ours carries a mark with this prefix; False if some are left at the deadline."""
     until = time.monotonic() + deadline_s
     while left := [process for value, found in marked(name).items() if value.startswith(start) for process in found]:
         for process in left:

@@ -1,4 +1,4 @@
-"""What a Python interpreter needs of where it is installed, and nothing that merely lies beside it.
+"""The files of an installed Python interpreter, without those that merely lie beside them.
 
 An interpreter of somebody's own may have `~/.local`, or the home itself, as its prefix, and a virtual environment may
 have been made anywhere: of either only the parts that are Python's are shown.
@@ -17,7 +17,7 @@ _MOST_LINKS = 40
 
 
 def python_arguments(python: Path, at: Callable[[Path], str] = str) -> list[str]:
-    """Arguments of bubblewrap that show it, but for what lies in /usr; `at` says where a source is to be had."""
+    """Arguments of bubblewrap that bind it, except for files in /usr; `at` maps a source to the path that is bound."""
     environment = python.parent.parent
     config = _config(environment / "pyvenv.cfg")
     *links, program = _chain(python)
@@ -44,7 +44,7 @@ def python_arguments(python: Path, at: Callable[[Path], str] = str) -> list[str]
 
 
 def all_arguments(pythons: Iterable[Path], at: Callable[[Path], str] = str) -> list[str]:
-    """Those of several, of which each place is made once: two environments are often of one interpreter."""
+    """Arguments for several interpreters, each place bound once: two environments often share one interpreter."""
     made: set[tuple[str, str]] = set()
     arguments: list[str] = []
     for python in pythons:
@@ -62,7 +62,7 @@ def _operations(arguments: list[str]) -> Iterator[list[str]]:
 
 
 def _base_arguments(prefix: Path, pattern: str, at: Callable[[Path], str], *, hides: bool) -> Iterator[str]:
-    """The standard library and what the program is linked with."""
+    """Arguments for the standard library and the libraries the program is linked with."""
     if (prefix / "conda-meta").is_dir():  # an environment of its own, whose programs share their libraries
         yield from _bind_arguments(prefix / "lib", at)
         return
@@ -98,7 +98,7 @@ def _is_always_there(path: Path) -> bool:
 
 
 def _chain(path: Path) -> list[Path]:
-    """The path and, where it is a symlink, what it leads to, one after the other."""
+    """The path and, if it is a symlink, the targets it leads to, one after the other."""
     found = [path]
     while found[-1].is_symlink() and len(found) < _MOST_LINKS:
         target = found[-1].readlink()

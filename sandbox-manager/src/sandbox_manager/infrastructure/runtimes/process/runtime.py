@@ -42,7 +42,8 @@ _KILL_S = 5.0
 
 
 class ProcessRuntime:
-    """Sandboxes in bubblewrap. They survive the manager; what is on disk and a mark on their processes finds them."""
+    """Sandboxes in bubblewrap. They survive the manager, and are found by their files on disk and a mark on their
+    processes."""
 
     name = "process"
 
@@ -102,13 +103,13 @@ class ProcessRuntime:
         return self._place
 
     async def free_unused(self) -> None:
-        """Give back what managers that were cut off left taken."""
+        """Give back the resources of managers that were cut off."""
         await self._threads.run_call(self._store.free_unused_uids)
 
     async def check(self) -> None:
         if not self._options.python.exists():
             raise EngineUnavailableError(f"SANDBOX_PYTHON: {self._options.python} does not exist.")
-        # Without it a sandbox may fill the disk: none is started, and another manager is asked.
+        # Without the watch a sandbox may fill the disk: none is started here, and another manager is tried.
         if self._watch is not None and (trouble := self._watch.trouble()) is not None:
             raise EngineUnavailableError(trouble)
 
@@ -145,7 +146,8 @@ class ProcessRuntime:
         return launch.start_processes()
 
     def _bound_terminals(self, sandbox_id: str) -> None:
-        """Before anything of an agent runs in it; one that has ended meanwhile is not handed out."""
+        """Bound the terminals before anything of an agent runs in it; a sandbox that has ended meanwhile is a failed
+        start."""
         state = self._store.state(sandbox_id)
         if state is not None and state.first is not None:
             reason = bound_terminals(state.first)
@@ -194,7 +196,7 @@ class ProcessRuntime:
         return await self._threads.run_call(self._find_all)
 
     def _find_all(self) -> list[Found]:
-        # Marks first: what has a folder now had it when it was started.
+        # Marks first: a process found here had its folder when it was started.
         marks = marked(MARK)
         found: dict[str, Found] = {}
         connected: dict[ProcessRef, int | None] = {}
@@ -220,7 +222,7 @@ class ProcessRuntime:
         return list(found.values())
 
     def _why_ended(self, live: Live, when: str = "") -> str:
-        """The verdict of the watch that ended it, where one did."""
+        """The reason for its end: the verdict of the disk watch, if that ended it."""
         with contextlib.suppress(OSError):
             return live.verdict.read_text()
         return f"The sandbox's processes ended {when}".rstrip() + "."
@@ -272,7 +274,7 @@ class ProcessRuntime:
         for process in state.processes if state else []:
             process.kill()
         if state is not None:
-            with contextlib.suppress(EngineUnavailableError):  # a signal reaches what is frozen only then
+            with contextlib.suppress(EngineUnavailableError):  # a signal reaches frozen processes only after this
                 self._freezer(identity, state).thaw()
         if not kill_marked(MARK, mark_start(identity, self._options.stack), _KILL_S):
             raise EngineUnavailableError("Processes of a sandbox could not be ended; it is tried again.")

@@ -47,12 +47,12 @@ class _Comparison(ctypes.Structure):
 def compiled(profile: Path, architecture: str | None = None) -> bytes:
     """The filter as an array of `struct sock_filter`, for this machine unless another is named (as `aarch64`).
 
-    What the profile does not allow is refused with its error; another calling convention than the machine's own
-    (32-bit, x32) ends the thread. System calls newer than the library do not exist (ENOSYS), so that programs fall
-    back as on an older kernel.
+    Calls that the profile does not allow fail with its error; another calling convention than the machine's own
+    (32-bit, x32) ends the thread. System calls newer than the library do not exist (ENOSYS), so that programs fall back
+    as on an older kernel.
 
     Raises:
-        FilterError: libseccomp is not there, or the profile is none it understands.
+        FilterError: libseccomp is missing, or does not understand the profile.
     """
     try:
         wanted: dict[str, Any] = json.loads(profile.read_text())
@@ -62,7 +62,7 @@ def compiled(profile: Path, architecture: str | None = None) -> bytes:
 
 
 def loadable(profile: Path) -> bytes:
-    """What `compiled` answers for this machine, tried out in a bubblewrap.
+    """The filter of `compiled` for this machine, tried out in a bubblewrap.
 
     Raises:
         FilterError: it can't be compiled, or this kernel or bubblewrap does not take it.

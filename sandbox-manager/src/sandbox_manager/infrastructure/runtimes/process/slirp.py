@@ -1,4 +1,5 @@
-"""How far slirp4netns, which parses all a sandbox sends, can be shut in on this machine: tried out, not guessed."""
+"""The strictest confinement of slirp4netns, which parses all a sandbox sends, on this machine: tried out, not
+guessed."""
 
 from __future__ import annotations
 
@@ -22,16 +23,16 @@ CANDIDATES = ((SANDBOX, SECCOMP), (SECCOMP,), (SANDBOX,))
 
 
 def find_strictest_options() -> tuple[str, ...]:
-    """The first of the candidates that a network can be set up with; nothing when none can. Blocking, for seconds."""
+    """The first candidate options that a network can be set up with; empty if there are none. Blocking, for seconds."""
     return next((options for options in CANDIDATES if _is_usable(options)), ())
 
 
 def unprivileged() -> list[str]:
-    """Command prefix of slirp4netns: root's drops what it has by itself.
+    """Command prefix of slirp4netns: root's drops its capabilities by itself.
 
     Its sandbox unmounts all but a few folders in a copy of the mounts in which it has made only the topmost one
-    private: what is mounted below any other shared one would be unmounted on the host as well. So root's has a copy in
-    which none is shared.
+    private: mounts below any other shared one would be unmounted on the host as well. So root's runs in a copy in which
+    none is shared.
     """
     if os.geteuid() == 0:
         return ["unshare", "--mount", "--propagation", "private", "--"]

@@ -42,12 +42,12 @@ class Pipe:
             self.writer = -1
 
     def read(self, deadline_s: float, size: int = 4096) -> bytes:
-        """What comes next; nothing when the other end is closed or the deadline is over."""
+        """The next bytes; empty if the other end is closed or the deadline is over."""
         readable, _, _ = select.select([self.reader], [], [], max(deadline_s, 0))
         return os.read(self.reader, size) if readable else b""
 
     def read_until(self, end: bytes, deadline_s: float) -> bytes:
-        """All up to `end`. Raises `DeadlineError`."""
+        """The bytes up to `end`. Raises `DeadlineError`."""
         until = time.monotonic() + deadline_s
         got = b""
         while end not in got:
@@ -68,9 +68,9 @@ def spawn(
     *,
     files: dict[int, int],
 ) -> int:
-    """Start a command in a session of its own; `files` maps its file descriptors to ours. Answers the pid.
+    """Start a command in a session of its own; `files` maps its file descriptors to ours. Returns the pid.
 
-    It has no other; of the first three those not given lead nowhere.
+    It has no other descriptors; standard ones that are not given are /dev/null.
     """
     program = shutil.which(command[0])
     if program is None:

@@ -1,4 +1,4 @@
-"""What the process runtime keeps on disk, so that it survives the manager.
+"""Files of the process runtime on disk, by which it survives the manager.
 
 folder/workspaces/<session id>      the workspace, owned by a uid of its own on the host
 folder/archives/<session id>/       its snapshots
@@ -59,12 +59,13 @@ class State:
 
     @property
     def root(self) -> ProcessRef:
-        """The one all others inside descend from."""
+        """The process that all others inside descend from."""
         return self.first or self.outer
 
     @property
     def is_alive(self) -> bool:
-        """The one outside ends with the tool API, the first inside only with all that it started."""
+        """Whether it lives: the outer process ends with the tool API, the first one inside only with all that it
+        started."""
         return self.root.is_alive and self.outer.is_alive
 
     @property
@@ -92,17 +93,17 @@ class Live:
 
     @property
     def session(self) -> Path:
-        """Whose workspace it has, where it was given to somebody since its start."""
+        """The file with the session whose workspace it has, if it was claimed since its start."""
         return self.folder / "session"
 
     @property
     def verdict(self) -> Path:
-        """Why the manager ended it, if it did."""
+        """The file with the reason why the manager ended it, if it did."""
         return self.folder / "verdict"
 
     @property
     def home(self) -> Path:
-        """Of what runs without isolation."""
+        """The home folder of a sandbox without isolation."""
         return self.folder / "home"
 
 
@@ -120,7 +121,7 @@ class Store:
         self._disposal = Disposal(folder, self._uids.free)
 
     def place(self) -> str:
-        """A name this folder was given by whoever used it first, with this host's: a folder may be seen by several."""
+        """A name that the folder got at its first use, with this host's: several hosts may see one folder."""
         named = self._folder / "place"
         if not named.exists():
             draft = self._folder / f"place.{secrets.token_hex(4)}.new"
@@ -155,9 +156,9 @@ class Store:
         return live, self.make_workspace(identity.session_id)
 
     def make_workspace(self, session_id: str) -> int | None:
-        """The folder, unless it is there; answers its owner's uid (None: the manager's own).
+        """Make the folder, unless it exists; returns its owner's uid (None: the manager's own).
 
-        Raises `StartFailedError` where it is another user's of this host, or no uid is left.
+        Raises `StartFailedError` if it belongs to another user of this host, or no uid is left.
         """
         workspace = self.workspace(session_id)
         owner = workspace.lstat().st_uid if workspace.exists() else None
@@ -179,7 +180,7 @@ class Store:
         _write(self.live(sandbox_id).folder / "state.json", asdict(state))
 
     def identities(self) -> list[Identity]:
-        """All live sandboxes of this stack; what is none is told and passed over."""
+        """The live sandboxes of this stack; invalid entries are logged and passed over."""
         found: list[Identity] = []
         for folder in (self._folder / "live").iterdir():
             known = _read(folder / "identity.json")
@@ -200,7 +201,7 @@ class Store:
         return found
 
     def size(self, sandbox_id: str) -> Size | None:
-        """None for the default one, and where nothing that can be one is kept."""
+        """The size of a sandbox; None for the default, and if no valid one is stored."""
         known = _read(self.live(sandbox_id).folder / "size.json")
         try:
             return Size(**known) if known else None
@@ -208,11 +209,11 @@ class Store:
             return None
 
     def is_live(self, sandbox_id: str) -> bool:
-        """Whether there is a folder for it, which is made before any process of its is and goes after the last."""
+        """Whether its folder exists, which is made before any of its processes and removed after the last."""
         return os.path.lexists(self.live(sandbox_id).folder)
 
     def state(self, sandbox_id: str) -> State | None:
-        """None where nothing is known, or nothing that can be."""
+        """The state of a sandbox; None if none is stored, or an invalid one."""
         known = _read(self.live(sandbox_id).folder / "state.json")
         try:
             first, outer, network, log = (
@@ -238,20 +239,20 @@ class Store:
         self.live(identity.sandbox_id).session.write_text(identity.session_id)
 
     def session_of(self, identity: Identity) -> str:
-        """Whose workspace a sandbox has now, by the identity it was started with."""
+        """The session whose workspace a sandbox has now, by the identity it was started with."""
         with contextlib.suppress(OSError, InvalidIdentifierError):
             return parse_session_id(self.live(identity.sandbox_id).session.read_text())
         return identity.session_id
 
     def forget(self, identity: Identity, *, keep_workspace: bool) -> None:
-        """Remove the folders of a sandbox none of whose processes lives, with a workspace nobody took over.
+        """Remove the folders of a sandbox without living processes, with an unclaimed workspace.
 
-        Raises `OSError` when something is left; calling it again goes on with it.
+        Raises `OSError` if something is left; calling it again continues.
         """
         until = time.monotonic() + _REMOVE_S
         for session_id in {pool_session(identity.sandbox_id), *([] if keep_workspace else [identity.session_id])}:
             self._remove_workspace(session_id, until)
-        self._disposal.remove("live", parse_sandbox_id(identity.sandbox_id), until)  # last: it tells of the others
+        self._disposal.remove("live", parse_sandbox_id(identity.sandbox_id), until)  # last: the others are found by it
 
     def remove_workspace(self, session_id: str) -> None:
         """Remove a workspace no sandbox runs on and its archives; its uid is free then. Raises `OSError`."""
@@ -267,8 +268,8 @@ class Store:
         self._disposal.carry_on(_CARRY_ON_S)
 
     def free_unused_uids(self) -> None:
-        """Those a manager that was cut off left given; none while another one moves workspaces, whose owners may be
-        missed then."""
+        """Free uids that a manager gave out before it was cut off; none while another manager moves workspaces, whose
+        owners may be missed then."""
         if not self._own_uids:
             return
         try:
@@ -298,7 +299,7 @@ def _read(path: Path) -> dict[str, Any] | None:
 
 
 def _reference(known: Any) -> ProcessRef | None:
-    """Raises `ValueError` and the like for what can be no process."""
+    """The process in a stored state. Raises `ValueError` and the like for an invalid one."""
     if known is None:
         return None
     pid, started = known["pid"], known["started"]

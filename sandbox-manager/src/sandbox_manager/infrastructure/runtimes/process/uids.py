@@ -2,8 +2,8 @@
 
 folder/uids/<uid>   is given out; the workspace that has it is the one it owns
 
-They lie above all that user databases, subordinate ids and containers are given by convention, in blocks. A folder
-begins with a block of its own and goes on to others when it is full: as many workspaces fit as the disk holds.
+They lie, in blocks, above the conventional ranges of user databases, subordinate ids and containers. A folder begins
+with a block of its own and continues with others when it is full: only the disk limits the number of workspaces.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sandbox_manager.domain.errors import StartFailedError
 
 _ALL = range(2_000_400_000, 2_147_300_000)
 _FORMER = range(200_000, 5_200_000)
-"""What earlier versions gave, and what is given where the others can't be used: in a user namespace with few ids."""
+"""Ids of earlier versions, also used if the others can't be: in a user namespace with few ids."""
 _BLOCK = 16_384
 _STEP = 4_441
 _TRIES = 32
@@ -33,14 +33,14 @@ def is_sandbox_uid(uid: int) -> bool:
 
 
 class Uids:
-    """Gives them out over all managers of the folder. Blocking."""
+    """Gives uids out over all managers of the folder. Blocking."""
 
     def __init__(self, folder: Path) -> None:
         self._given = folder / "uids"
         self._seed = zlib.crc32(str(folder).encode())
 
     def give(self) -> int:
-        """One that nothing has. Raises `StartFailedError`."""
+        """Give out an unused uid. Raises `StartFailedError`."""
         taken = _ids_in_use()
         for block in self._blocks():
             if any(block.start < other.stop and other.start < block.stop for other in taken):
@@ -53,7 +53,7 @@ class Uids:
         raise StartFailedError("No user id is left for another workspace; delete sessions.", retryable=False)
 
     def keep(self, uid: int) -> bool:
-        """Whether a workspace may have it; it is then given to nobody else."""
+        """Whether a workspace may have the uid; it is then given to nobody else."""
         if not is_sandbox_uid(uid):
             return False
         with contextlib.suppress(FileExistsError):
@@ -64,7 +64,7 @@ class Uids:
         (self._given / str(uid)).unlink(missing_ok=True)
 
     def free_unused(self, used: set[int]) -> None:
-        """Those that no workspace has, but for what may be on its way to one."""
+        """Free the uids that no workspace has, except those that may be on their way to one."""
         before = time.time() - _FRESH_S
         with os.scandir(self._given) as given:
             unused = [one for one in given if one.name.isdigit() and int(one.name) not in used]
@@ -85,7 +85,7 @@ class Uids:
 
 
 def _ids_in_use() -> list[range]:
-    """Of this host's users, and of what they may give to theirs."""
+    """The ids of this host's users, and their subordinate ids."""
     taken: list[range] = []
     for name in ("/etc/subuid", "/etc/subgid"):
         taken += [range(one[1], one[1] + one[2]) for one in _numbers(name, (1, 2))]

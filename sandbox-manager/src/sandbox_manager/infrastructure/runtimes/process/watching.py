@@ -1,4 +1,4 @@
-"""A look that is repeated in a thread of its own, by one manager of a folder at a time."""
+"""A look that a thread of its own repeats, by one manager of a folder at a time."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ _LOG_INTERVAL_S = 60.0
 
 @dataclass(slots=True)
 class Watch:
-    """One look after the other, whatever goes wrong with any."""
+    """Repeats a look, whatever goes wrong with any."""
 
     _worked_at: float = field(default_factory=time.monotonic)
     _logged_at: float = float("-inf")
 
     def trouble(self) -> str | None:
-        """What has kept it from working for a while, whether it fails, hangs or has ended."""
+        """The reason why it has not worked for a while, whether it fails, hangs or has ended."""
         if time.monotonic() - self._worked_at < _LASTING_S:
             return None
         return "The workspaces of sandboxes are not counted any more; the manager's log says why."
 
     def repeat(self, lock: int, look: Callable[[], None], pause_s: float, stopping: threading.Event) -> None:
-        """Until it is to stop; while another manager has the lock nothing is to be done."""
+        """Repeat the look until `stopping` is set; do nothing while another manager has the lock."""
         while not stopping.wait(pause_s):
             try:
                 if _try_lock(lock):

@@ -1,13 +1,13 @@
-"""Measures one workspace: what lies in it, and what was deleted of it but is still held open in its sandbox.
+"""Measures one workspace: its files, and deleted files that are still held open in its sandbox.
 
     python -S -P -m ... FOLDER FIRST_PROCESS SECONDS
 
 A program of its own, because the kernel may block a look at a process for minutes, and because a large workspace would
 hold up the manager. It writes a line for each of three looks (the tree, open descriptors, mappings), each with the sum
-so far: bytes, files, whether all was seen, bytes of deleted files. Whoever ends it early still has the lines before.
+so far: bytes, files, whether all was seen, bytes of deleted files. If it is ended early, the lines so far still count.
 
-The seconds are of processor time, once for the tree and once for what is held open: how far they reach depends on the
-workspace, and not on what else runs.
+The seconds are of processor time, once for the tree and once for open files: their reach depends on the workspace, not
+on the machine's load.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from service_kit.tree_size import TreeSize, tree_size
 
 _QUIET_ROUNDS = 3
 _ROUNDS_CPU_S = 1.0
-"""A process may hand a file on to a child and end before it is looked at: new ones are looked for until some rounds
-find none, and for no more than a second."""
+"""Seconds of processor time for new processes: one may pass a file on to a child and end before it is looked at, so new
+ones are searched until some rounds find none."""
 _PIDFD_OPEN, _PIDFD_GETFD, _PIDFD_THREAD = 434, 438, os.O_EXCL
 _BLOCK = 512
 _INFO_BYTES = 512
@@ -72,7 +72,7 @@ class _HeldFiles:
     _without_files: set[bytes] = field(default_factory=lambda: _mounts_without_files())
 
     def look_at_descriptors(self, pid: int) -> bool:
-        """Of a process; answers whether it was not looked at before."""
+        """Look at the open files of a process; returns whether it is looked at for the first time."""
         if pid in self._seen or not self._has_time():
             return False
         self._seen[pid] = None
@@ -84,12 +84,12 @@ class _HeldFiles:
         return True
 
     def look_at_mappings(self) -> None:
-        """Of all processes that were looked at."""
+        """Look at the mappings of all processes that were looked at."""
         self._add(*unlinked_files(self._seen, self.device, descriptors=False, **self._bounds()))
 
     def _look_at_copies(self, task: int) -> None:
-        """Of a process that made itself undumpable only root may list the open files. Who made its user namespace may
-        trace it, though, and so have a copy of what it has open: of all that can be a file."""
+        """Look at copies of an undumpable process's open files, which only root may list. The maker of its user
+        namespace may trace it, though, and so copy its descriptors: all that can be files."""
         handle = _pidfd(task)
         try:
             for name in os.listdir(f"/proc/{task}/fdinfo"):
@@ -166,8 +166,8 @@ def _syscall(number: int, *arguments: int) -> int:
 
 
 def _mounts_without_files() -> set[bytes]:
-    """The kernel's own, of sockets and pipes and of what has no inode of its own: to let go of the copy of a socket
-    may take as long as the other side likes."""
+    """The kernel's own mounts, of sockets and pipes and of files without an inode of their own: closing the copy of a
+    socket may take as long as the other side likes."""
     with socket.socket(socket.AF_UNIX) as one, contextlib.ExitStack() as stack:
         reader, writer = os.pipe()
         event = os.eventfd(0)
@@ -177,7 +177,7 @@ def _mounts_without_files() -> set[bytes]:
 
 
 def _mount_of(info: str) -> bytes:
-    """The mount of an open file by what `/proc` tells of it; empty when that can't be read."""
+    """The mount of an open file by its `/proc` entry; empty if that can't be read."""
     with contextlib.suppress(OSError, IndexError), open(info, "rb", 0) as file:
         return file.read(_INFO_BYTES).partition(b"mnt_id:")[2].split(None, 1)[0]
     return b""

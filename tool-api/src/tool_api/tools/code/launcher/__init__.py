@@ -1,1 +1,1 @@
-"""What starts a kernel of Python: a folder without our other modules, as Python looks for its own there first."""
+"""The launcher of Python kernels, in a folder without our other modules, as Python looks for its own there first."""

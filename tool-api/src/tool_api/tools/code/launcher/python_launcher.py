@@ -1,7 +1,7 @@
 """Runs a kernel written in Python, as `python -m MODULE ...` or `python FILE ...` would.
 
-ipykernel has processes that code forks send their output through a TCP socket. ZeroMQ looks up the machine's network
-devices for such a one, which a sandbox may not, and ends the process where it can't: here it is a file, too.
+ipykernel receives the output of forked processes through a TCP socket. For such a socket ZeroMQ looks up the machine's
+network devices, which a sandbox may not do, and ends the process if it can't: here the socket is a file, too.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ _CHINESE = Path("/usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc")
 
 def main() -> None:
     if _CHINESE.exists():
-        # Of a family that is missing matplotlib complains at each figure.
+        # matplotlib warns of a missing font family at each figure.
         os.environ.setdefault("MATPLOTLIBRC", str(Path(__file__).with_name("matplotlibrc")))
-    # The first figure of a sandbox takes its fonts in, and tells so where that lasts: no result of the code.
+    # The first figure of a sandbox builds the font cache; a notice of that is no result of the code.
     logging.getLogger("matplotlib.font_manager").addFilter(_is_not_about_font_cache)
     folder, *argv = sys.argv[1:]
     del sys.path[0]
