@@ -1,4 +1,4 @@
-"""What a bounded context is to the gateway: one value, which is a line in the list of modules and nothing else."""
+"""A bounded context as the gateway sees it: one value, added by one line in the list of modules."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from backend_api.agent.tool import Tool
 
 T = TypeVar("T")
 Task = Callable[[], Coroutine[None, None, None]]
-"""Work beside the requests, that goes on until it is cancelled."""
+"""Work beside the requests that goes on until it is cancelled."""
 Middleware = Callable[..., ASGIApp]
-"""Made of the application around which it stands, and of `options`, those of the edge."""
+"""Builds the middleware from the application it wraps, and `options`, those of the edge."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """What an open module gives: `ports`, by which its own routes and the modules after it know it, the `tools` of
-    agents, their `capabilities`, `tasks` by name, which run in every gateway and worker, `gateway_tasks`, which run in
-    gateways alone, and `closings`, called as a gateway begins to end."""
+    """The parts of an open module: `ports` for its own routes and later modules, the `tools` of agents, their
+    `capabilities`, `tasks` by name, which run in every gateway and worker, `gateway_tasks`, which only run in gateways,
+    and `closings`, called when a gateway begins to end."""
 
     ports: Mapping[str, object] = field(default_factory=dict[str, object])
     tools: Sequence[ToolSource] = ()
@@ -37,8 +37,7 @@ class Parts:
     closings: Sequence[Callable[[], None]] = ()
 
     def port(self, name: str, default: T) -> T:
-        """The port of this name, or the default where no module has it: what the gateway itself would like to know of
-        a feature that it may be without."""
+        """The port of this name, or the default if no module has it: for a feature that the gateway may lack."""
         return cast("T", self.ports.get(name, default))
 
     def required(self, name: str, kind: type[T]) -> T:
@@ -48,18 +47,18 @@ class Parts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Planned:
-    """What was made of settings before anything is open: `ports` for what is opened later, and `secrets`, which must
-    not be read in anything that is kept."""
+    """The parts made from settings before anything is open: `ports` for modules opened later, and `secrets`, which must
+    not appear in stored data."""
 
     ports: Mapping[str, object] = field(default_factory=dict[str, object])
     secrets: Sequence[str] = ()
 
     def port(self, name: str, default: T) -> T:
-        """As that of `Parts`."""
+        """Like `Parts.port`."""
         return cast("T", self.ports.get(name, default))
 
     def required(self, name: str, kind: type[T]) -> T:
-        """As that of `Parts`."""
+        """Like `Parts.required`."""
         return _required(self.ports, name, kind)
 
 
@@ -75,20 +74,20 @@ def _nothing_planned() -> Planned:
 
 
 class NoSettings(BaseSettings):
-    """Of a module that has none."""
+    """The settings of a module that has none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Module:
-    """A bounded context. What is needed before anything is open stands here: the `settings` it reads from the
-    environment, the `documents` it stores, its `routes`, what the API document says of the tag of its name
-    (`description`) and of others (`tags`), the `middleware` around all routes, and the `tools` that may be named in
-    presets and kinds of agents. `is_busy` are routes that are matched before those of others, as they are called most.
+    """A bounded context. Its fields are what is needed before anything is open: the `settings` it reads from the
+    environment, the `documents` it stores, its `routes`, the API document's text for the tag of its name
+    (`description`) and for other tags (`tags`), the `middleware` around all routes, and the `tools` that presets and
+    kinds of agents may name. `is_busy` routes are matched before those of others, as they are called most.
 
-    `plan` looks at its settings, and at what they name, so that a start with wrong ones is refused before anything is
-    opened: it raises `ValueError`. `open` makes the rest. Both are called with keyword arguments: their parameters name
-    the ports that they stand on, those of the gateway and those of modules before it in the list, and `settings` are
-    its own. A parameter with a default is a port that may be missing.
+    `plan` checks its settings, and the files they name, so that wrong ones prevent the start before anything is opened:
+    it raises `ValueError`. `open` makes the rest. Both are called with keyword arguments: their parameters name the
+    ports they need, of the gateway and of earlier modules in the list, and `settings` are its own. A parameter with a
+    default is an optional port.
     """
 
     name: str
@@ -105,14 +104,14 @@ class Module:
 
 
 class UnknownPortError(Exception):
-    """A module names a port that no module before it has."""
+    """A module needs a port that no module before it has."""
 
 
 def plan_modules(
     modules: Sequence[Module], settings: Mapping[str, BaseSettings], ports: Mapping[str, object]
 ) -> Planned:
-    """What all of them make of their settings, in their order; `module_tools` are those that they may have. Raises
-    `ValueError` and `UnknownPortError`."""
+    """Plans all modules in order; `module_tools` are the tools that modules declare. Raises `ValueError` and
+    `UnknownPortError`."""
     known: dict[str, object] = {**ports, "module_tools": [tool for module in modules for tool in module.tools]}
     secrets: list[str] = []
     for module in modules:
@@ -127,9 +126,9 @@ def plan_modules(
 async def open_modules(
     modules: Sequence[Module], settings: Mapping[str, BaseSettings], ports: Mapping[str, object]
 ) -> AsyncGenerator[Parts]:
-    """Open modules in their order, and close them in the reverse one. `settings` are by the name of the module; the
-    ports of all, with those given, are the answer's. `tool_sources` and `module_capabilities` are those of the modules
-    before one. Raises `UnknownPortError`."""
+    """Opens modules in order, and closes them in reverse. `settings` are by module name; the result has the ports of
+    all modules together with those given. `tool_sources` and `module_capabilities` are those of earlier modules. Raises
+    `UnknownPortError`."""
     known: dict[str, object] = {**ports}
     tools: list[ToolSource] = []
     capabilities: list[Capability] = []

@@ -1,1 +1,1 @@
-"""What several contexts stand on: stores, errors, routes, listening."""
+"""The foundation of several contexts: stores, errors, routes, listening."""

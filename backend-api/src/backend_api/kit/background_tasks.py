@@ -1,4 +1,4 @@
-"""Work beside the requests, for as long as the process lives."""
+"""Tasks beside the requests, for as long as the process lives."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from contextlib import asynccontextmanager
 logger = logging.getLogger(__name__)
 
 CUT_S = 3.0
-"""How long what is cut may take to wind down."""
+"""Seconds a cancelled task may take to end."""
 
 
 @asynccontextmanager
 async def background_task(work: Coroutine[None, None, None], name: str) -> AsyncGenerator[asyncio.Task[None]]:
-    """The work goes on until the block ends.
+    """Runs the work until the block ends.
 
-    Where it fails the process ends as if by SIGTERM: one that lacks a part of itself looks well and lets people wait,
-    while whoever watches over the process starts a whole one.
+    If it fails, the process ends as if by SIGTERM: otherwise it would seem healthy without a part of itself and let
+    people wait, while a supervisor can start a new one.
     """
     task = asyncio.create_task(work, name=name)
     task.add_done_callback(_end_process_if_failed)

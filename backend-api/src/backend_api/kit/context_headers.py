@@ -1,4 +1,4 @@
-"""What goes with every call of another service of ours: whom it is for, and which trace it belongs to."""
+"""Headers sent with every call of another service of ours: whom it is for, and which trace it belongs to."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from service_kit.observation.spans import TRACEPARENT, current_traceparent
 
 
 def context_headers() -> dict[str, str]:
-    """Headers of a call made now."""
+    """The headers of a call made now."""
     headers = work_headers()
     if (traceparent := current_traceparent()) is not None:
         headers[TRACEPARENT] = traceparent
@@ -17,5 +17,5 @@ def context_headers() -> dict[str, str]:
 
 
 async def add_context_headers(request: httpx.Request) -> None:
-    """A hook for a client's requests."""
+    """A request hook for a client."""
     request.headers.update(context_headers())

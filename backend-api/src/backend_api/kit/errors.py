@@ -1,6 +1,6 @@
-"""What the domain raises: the families every service shares, and the one error every store may raise.
+"""Errors of the domain: the families every service shares, and the one error every store may raise.
 
-Concrete errors stand beside their entity and know nothing of HTTP.
+Concrete errors are defined with their entity and know nothing of HTTP.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ __all__ = [
 
 
 class StoreUnavailableError(UnavailableError):
-    """The database does not answer. What was to be stored may be, or may not; nobody may act on it."""
+    """The database does not answer. Data may or may not have been stored, so no caller may rely on either."""
 
     code = "store_unavailable"
 

@@ -1,4 +1,4 @@
-"""What an address of an HTTP server may look like, whether or not anybody answers there."""
+"""Validates the address of an HTTP server, without checking whether it is reachable."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _IN_BRACKETS = re.compile(r"\[[0-9a-f:.]+(%[^\[\]]*)?\](:.*)?", re.IGNORECASE)
 
 
 class HttpAddressError(ValueError):
-    """No server is reached by it. The message says what is wrong and how to mend it, and nothing of the address, which
-    may hold a password."""
+    """The address is invalid. The message says what is wrong and how to correct it, and repeats nothing of the address,
+    which may hold a password."""
 
     def __init__(self, reason: str, fault: AddressFault) -> None:
         super().__init__(reason)
@@ -24,7 +24,7 @@ class HttpAddressError(ValueError):
 
 
 def check_http_address(url: str) -> SplitResult:
-    """The parts of an absolute address of HTTP, in which a path and a query may stand. Raises `HttpAddressError`."""
+    """The parts of an absolute HTTP address, which may have a path and a query. Raises `HttpAddressError`."""
     if not url.isprintable() or " " in url or "\\" in url:
         raise HttpAddressError("an address has no spaces, no line breaks and no \\ in it", "form")
     if not re.match(r"https?://", url, re.IGNORECASE):
@@ -51,9 +51,9 @@ def check_http_address(url: str) -> SplitResult:
 
 
 def _is_host(parts: SplitResult) -> bool:
-    """Whether a server can have it. One dot may end a name."""
+    """Whether it is a valid host. A name may end with one dot."""
     if "[" in parts.netloc:
-        # What is in there was looked at as it was taken apart, but not that nothing else is.
+        # `urlsplit` checked the address in the brackets, but not the text around them.
         return _IN_BRACKETS.fullmatch(parts.netloc) is not None
     name = (parts.hostname or "").removesuffix(".")
     if _IPV4.fullmatch(name):

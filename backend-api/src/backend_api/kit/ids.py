@@ -1,4 +1,4 @@
-"""Ids that all contexts name."""
+"""Ids that all contexts use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wake-ups within this process."""
+"""Wake-ups within one process."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ class InProcessNotifier:
         self._subscriptions: dict[tuple[Topic, str | None], set[_Subscription]] = {}
 
     async def notify(self, topic: Topic, about: str | None = None) -> None:
-        """See `tell`."""
+        """Notifies the subscribers of this process."""
         self.notify_here(topic, about)
 
     def notify_here(self, topic: Topic, about: str | None) -> None:
-        """Those of the id and those of the whole topic; where there is no id, those of the whole topic."""
+        """Notifies subscribers of the id and those of the whole topic; without an id only the latter."""
         keys = {(topic, None), (topic, about)}
         for subscription in [one for key in keys for one in self._subscriptions.get(key, ())]:
             subscription.put(about)
 
     def notify_all(self) -> None:
-        """Notifications may have been lost: everybody looks."""
+        """Wakes all subscribers, since notifications may have been lost."""
         for subscriptions in self._subscriptions.values():
             for subscription in subscriptions:
                 subscription.put(None)
 
     @asynccontextmanager
     async def subscribe(self, topic: Topic, about: str | None = None) -> AsyncGenerator[Subscription]:
-        """For the length of the block."""
+        """Subscribes for the length of the block."""
         subscription, key = _Subscription(), (topic, about)
         beside = self._subscriptions.setdefault(key, set())
         beside.add(subscription)
@@ -49,7 +49,7 @@ class InProcessNotifier:
 
 
 class _Subscription:
-    """`Subscription`; bounded: one that has too much to hear looks for itself."""
+    """`Subscription`; bounded: with too many notifications pending, it just reports that there are some."""
 
     def __init__(self) -> None:
         self._pending: list[str | None] = []
@@ -71,7 +71,7 @@ class _Subscription:
                     await self._has_some.wait()
             except TimeoutError:
                 return None
-        # Workers that hear the same shall not all try the same run first.
+        # Random, so that workers with the same notifications don't all try the same run first.
         about = random.choice(self._pending)
         self._pending.remove(about)
         return about

@@ -1,4 +1,4 @@
-"""Hides secrets in what is kept of model calls: those the deployment has, and whatever looks like one."""
+"""Masks secrets in stored model calls: the deployment's own, and whatever looks like one."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from urllib.parse import quote
 
 MASKED = "[masked]"
 MIN_CHARACTERS = 8
-"""Shorter ones, such as a key of `none`, are found in any text."""
+"""Shorter secrets, such as a key of `none`, occur in any text."""
 
 
 @dataclass(frozen=True, slots=True)
 class _SecretPattern:
-    """What looks like a secret. One of the `signs`, in small letters, is in any text that has it: looking for these
-    takes a tenth of the time."""
+    """A pattern for secrets. Any text that matches contains one of the `signs`, in lower case: searching for these
+    first takes a tenth of the time."""
 
     signs: tuple[str, ...]
     pattern: re.Pattern[str]
@@ -45,7 +45,7 @@ _LOOKS = (
         re.compile(r"\b(?:gh[pousr]_|github_pat_|glpat-|hf_|tvly-|xox[abeprs]-|npm_)[A-Za-z0-9_-]{16,}"),
     ),
     _SecretPattern(("akia", "asia", "aiza"), re.compile(r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b|\bAIza[0-9A-Za-z_-]{35}")),
-    # From where a word begins: from each of many `-eyJ` in a long one all the rest of it would be looked through.
+    # Anchored at the beginning of a word: otherwise each `-eyJ` in a long word would scan the rest of it.
     _SecretPattern(
         ("eyj",),
         re.compile(r"(?<![A-Za-z0-9_-])(?=[A-Za-z0-9_-]*?\beyJ)[A-Za-z0-9_-]{11,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"),
@@ -68,12 +68,12 @@ _SECRET_NAME = re.compile(r"(?i)^(?:.*[_-])?(?:api_?-?key|secret|token|passw(?:o
 
 _DEPTH = 4
 _HEAD = 64
-"""Characters by which a long secret is known: where these stand, they are hidden with what else of it follows. Were all
-of it compared at each place of a text, one that nearly holds it again and again would take its length times as long."""
+"""The characters by which a long secret is recognised; they are masked with as much of the rest as follows. Comparing
+all of it at each place would take far longer on a text that nearly contains it again and again."""
 
 
 class Mask:
-    """`secrets` are those the deployment has, in whatever form they may stand in a text."""
+    """Masks `secrets`, those of the deployment, in any form they may take in a text."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         self._all = set[str]()
@@ -81,28 +81,28 @@ class Mask:
         self.add(*secrets)
 
     def add(self, *secrets: str) -> None:
-        """These from now on as well."""
+        """Masks these as well from now on."""
         fresh = {form for secret in secrets if len(secret) >= MIN_CHARACTERS for form in _forms(secret)} - self._all
         if fresh:
             self._all |= fresh
             self._known = re.compile(_alternatives(self._all, _DEPTH))
 
     def known(self, text: str) -> str:
-        """The text without those secrets, whatever else looks like one."""
+        """The text with these secrets masked, but not others that look like one."""
         return text if self._known is None else self._known.sub(MASKED, text)
 
     def text(self, text: str) -> str:
-        """The text without secrets."""
+        """The text with all secrets masked."""
         text = self.known(text)
         small = text.lower()
         for look in _LOOKS:
             if any(sign in small for sign in look.signs):
                 text = look.pattern.sub(look.instead, text)
-        # Found by what comes after the name, as a name may stand at any place.
+        # Searched for by the value, as the name may be anywhere.
         return _GIVEN.sub(_without_value, text)
 
     def value(self, value: Any) -> Any:
-        """The same of all texts in a JSON value; one whose name says that it is a secret is masked whole."""
+        """Masks all texts in a JSON value; a value whose name marks it as a secret is masked whole."""
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, dict):
@@ -121,13 +121,13 @@ def _without_value(found: re.Match[str]) -> str:
 
 
 def _alternatives(texts: Iterable[str], depth: int) -> str:
-    """A pattern of each of them, the longest that fits. Branched by its first characters: of a plain list of hundreds
-    each would be tried at each place of a text."""
+    """A pattern for any of the texts, longest match first. It branches by the first characters: a plain list of
+    hundreds would be tried one by one at each place of a text."""
     size = 1 if depth else _HEAD
     branches: dict[str, set[str]] = {}
     for text in texts:
         branches.setdefault(text[:size], set()).add(text[size:])
-    # The one that ends here is the shortest.
+    # Longest first; the empty one ends here.
     firsts = sorted(branches, key=len, reverse=True)
     if not depth:
         return f"(?:{'|'.join(re.escape(first) + _longest_tail(branches[first]) for first in firsts)})"
@@ -136,7 +136,7 @@ def _alternatives(texts: Iterable[str], depth: int) -> str:
 
 
 def _longest_tail(texts: Iterable[str]) -> str:
-    """A pattern of the longest of them that follows, if one does."""
+    """A pattern for the longest of these that follows, if any."""
     rests = [re.escape(text) for text in sorted(texts, key=len, reverse=True) if text]
     return f"(?:{'|'.join(rests)})?" if rests else ""
 

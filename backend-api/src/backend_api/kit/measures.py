@@ -1,6 +1,6 @@
-"""Everything gateway and worker count. A new measure is a line here and a row in docs/operations.md.
+"""All metrics of gateway and worker. A new one is a line here and a row in docs/operations.md.
 
-Like a logger, a measure belongs to the process: `measures.RUNS_ENDED.labels("failed").inc()`, from any layer above the
+Like a logger, a metric belongs to the process: `measures.RUNS_ENDED.labels("failed").inc()`, from any layer above the
 domain.
 """
 

@@ -1,4 +1,4 @@
-"""What Prometheus reads of this process: our measures, and what the client library knows of memory, files and CPU."""
+"""The metrics of this process for Prometheus: our own, and the client library's for memory, files and CPU."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LOOK_S = 1.0
 
 
 class ProcessMetrics:
-    """Made once a process. What stands in the store is looked up when asked, for a moment at most."""
+    """Created once for each process. Values from the store are read at each request, with a short timeout."""
 
     def __init__(self, database: Database) -> None:
         self._runs = database["runs"]
@@ -31,7 +31,7 @@ class ProcessMetrics:
         return generate_latest(measures.REGISTRY) + generate_latest(self._process)
 
     async def _waiting(self) -> float:
-        """Not a number while the store does not answer."""
+        """The number of waiting runs, or NaN if the store does not answer."""
         try:
             async with asyncio.timeout(LOOK_S):
                 return await self._runs.count_documents({"status": "queued"})

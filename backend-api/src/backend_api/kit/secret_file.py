@@ -1,4 +1,4 @@
-"""Secrets of a deployment: set by it and checked, or generated once and kept in the data folder."""
+"""Secrets of a deployment: configured and checked, or generated once and kept in the data folder."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _DEFAULT_LOOKING = ("change", "secret", "default", "example", "your-", "your_", 
 
 
 def keep_secret(folder: Path, name: str) -> str:
-    """The secret of that name: read, or generated and written for the owner alone."""
+    """The secret of that name: read from its file, or generated and written for the owner alone."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / name
     fresh = secrets.token_urlsafe(48)
@@ -30,7 +30,7 @@ def keep_secret(folder: Path, name: str) -> str:
 
 
 def checked_secret(name: str, secret: str) -> str:
-    """The value of the setting of this name. Raises `ValueError` for one that others could guess."""
+    """The value of the setting of this name. Raises `ValueError` if it could be guessed."""
     if len(secret.encode()) < MIN_SECRET_BYTES:
         raise ValueError(f"{name} is too short: set at least {MIN_SECRET_BYTES} random bytes.")
     if len(set(secret)) < 8 or any(word in secret.lower() for word in _DEFAULT_LOOKING):

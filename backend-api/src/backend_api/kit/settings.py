@@ -1,4 +1,4 @@
-"""Kinds of fields that settings of several contexts have."""
+"""Types of fields in the settings of several contexts."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ def _split(value: object) -> object:
 
 
 Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)]
-"""A list, written with commas."""
+"""A list separated by commas."""
 
 
 def checked_key(value: SecretStr | None) -> SecretStr | None:
-    """A key without what is around it. Raises `ValueError` for one that no header takes."""
+    """A key without surrounding white space. Raises `ValueError` if it can't be sent in a header."""
     key = value.get_secret_value().strip() if value else ""
     if any(not "!" <= sign <= "~" for sign in key):
         raise ValueError("a key has no spaces, and nothing but letters, digits and signs of ASCII")

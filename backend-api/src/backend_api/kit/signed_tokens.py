@@ -14,14 +14,14 @@ ALGORITHMS = ("HS256", "HS384", "HS512")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signing:
-    """What the tokens of a deployment are signed by."""
+    """The secret and algorithm that sign a deployment's tokens."""
 
     secret: str = field(repr=False)
     algorithm: str
 
 
 class TokenSigner:
-    """Signs and reads the tokens of one kind and audience, which are taken for no other kind."""
+    """Signs and reads the tokens of one kind and audience, which are not valid as any other kind."""
 
     def __init__(self, secret: str, algorithm: str, audience: str, kind: str, clock: Callable[[], float]) -> None:
         if algorithm not in ALGORITHMS:
@@ -45,17 +45,17 @@ class TokenSigner:
         return jwt.encode(whole, self._secret, algorithm=self._algorithm)
 
     def read(self, token: str) -> dict[str, Any] | None:
-        """The claims of a valid token; None of any other."""
+        """The claims of a valid token, or None."""
         claims = self.verify(token)
         return None if claims is None or self.is_over(claims["exp"]) else claims
 
     def is_over(self, expires_at: float) -> bool:
-        """Whether this time, in seconds of the epoch, is past."""
+        """Whether this time, in Unix seconds, is past."""
         return expires_at < self._clock()
 
     def verify(self, token: str) -> dict[str, Any] | None:
-        """Like `read`, but for its time: `exp` is an integer that may be past."""
-        # A required time would be checked against this machine's clock; it is checked by `is_over`.
+        """Like `read`, but without checking the time: `exp` is an integer that may be past."""
+        # The time is checked by `is_over`, since the library would use this machine's clock.
         options = {"require_aud": True, "require_jti": True, "verify_exp": False}
         try:
             claims = jwt.decode(

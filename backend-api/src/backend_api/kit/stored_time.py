@@ -1,4 +1,4 @@
-"""Times as exact as they are stored, so that what is answered at once equals what is read later."""
+"""Times with the precision of the store, so that a value returned at once equals the one read later."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 
 def to_millisecond(at: datetime) -> datetime:
-    """The time without what is below a millisecond, which no store keeps."""
+    """The time cut to milliseconds, as stores keep it."""
     return at.replace(microsecond=at.microsecond // 1000 * 1000)
 
 

@@ -1,5 +1,5 @@
-"""Characters that a person does not see, and a model reads: with them a text says other things to the one than to the
-other."""
+"""Characters that a person does not see but a model reads: with them a text says one thing to the one and another to
+the other."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ UNSEEN = re.compile(
     r"\ufe00-\ufe0d\U000e0000-\U000e0fff]"  # variants and tags, which spell whole texts
     r"|(?<=[\ufe0e\ufe0f])[\ufe0e\ufe0f]"  # how one sign is drawn, said again and again
 )
-"""One U+FE0E or U+FE0F, which says how the sign before it is drawn, is none of them."""
+"""A single U+FE0E or U+FE0F, which selects how the preceding sign is drawn, is not included."""
 _SIGNS_OF_DRAWING = "\ufe0e\ufe0f\u2800"
-"""How the sign before them is drawn, and the empty pattern of Braille."""
+"""The selectors of how a sign is drawn, and the empty Braille pattern."""
 TAGS = re.compile("[\U000e0000-\U000e0fff]")
-"""Those that spell whole texts. For what a person may write in any language, whose words and emoji have others."""
+"""The tag characters, which can spell whole texts. For text that people write in any language, whose words and emoji
+use the others."""
 UNTYPED = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]|{TAGS.pattern}")
-"""With them, control characters, but tabs and the ends of lines, and halves of characters: nobody writes any."""
+"""Tags, control characters but tabs and line ends, and halves of characters: nobody types any of them."""
 
 
 def is_blank(text: str) -> bool:
-    """Whether a person sees nothing of it: white space, control characters, or signs without a shape."""
+    """Whether nothing in it is visible: only white space, control characters, or signs without a shape."""
     return not UNSEEN.sub("", text).translate(dict.fromkeys(map(ord, _SIGNS_OF_DRAWING))).strip()
 
 
@@ -34,13 +35,13 @@ BLANK_FAULT = "it holds nothing but white space or signs that nobody sees: write
 
 
 def says_nothing(text: str) -> bool:
-    """Whether something was written, and a person sees nothing of it. What is empty is no such text: where it may be,
-    it says that there is none."""
+    """Whether a text was written that has nothing visible. An empty text does not count: where it is allowed, it means
+    that there is none."""
     return bool(text) and is_blank(text)
 
 
 def has_nul(value: Any) -> bool:
-    """Whether the character NUL is in a text, or in one of what came as JSON, at whatever depth."""
+    """Whether the character NUL is in a text, or in any text of a JSON value, at any depth."""
     left: list[Any] = [value]
     while left:
         one = left.pop()

@@ -1,4 +1,4 @@
-"""Start the gateway, with the worker inside unless USE_BACKGROUND_JOBS: `python -m backend_api.main`."""
+"""Starts the gateway, with the worker inside unless USE_BACKGROUND_JOBS: `python -m backend_api.main`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ GRACEFUL_S = 3
 
 
 def main() -> int:
-    """Answers the exit code; 2 for settings that don't allow a start."""
+    """Runs the gateway and returns the exit code; 2 for settings that prevent the start."""
     let_cancellation_through()
     try:
         settings = load_settings()

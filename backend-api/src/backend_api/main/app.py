@@ -1,4 +1,4 @@
-"""The application with its lifetime: what `wire` builds lives as long as the server."""
+"""The application with its lifetime: the result of `wire` lives as long as the server."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def create_app(wire: Wire, options: WebOptions, modules: Sequence[Module] = MODU
 
 
 def describe_app(options: WebOptions, modules: Sequence[Module] = MODULES) -> FastAPI:
-    """The gateway with nothing behind it, for what can be known of its routes."""
+    """The gateway without anything behind it, to inspect its routes."""
     return _with_modules(options, modules, None)
 
 

@@ -7,25 +7,25 @@ from collections.abc import Callable
 
 
 class Closing:
-    """Begun by a signal, once."""
+    """The shutdown, begun once by a signal."""
 
     def __init__(self) -> None:
         self._callbacks: list[Callable[[], None]] = []
         self._begun_at: float | None = None
 
     def on_begin(self, callback: Callable[[], None]) -> None:
-        """Call this when the end begins."""
+        """Registers a callback for the beginning of the shutdown."""
         self._callbacks.append(callback)
 
     def begin(self) -> None:
-        """Call everyone that registered, once."""
+        """Calls all callbacks, once."""
         if self._begun_at is None:
             self._begun_at = time.monotonic()
             for callback in self._callbacks:
                 callback()
 
     def remaining_s(self, seconds: float) -> float:
-        """What is left of so many seconds from the beginning of the end on."""
+        """The rest of so many seconds, counted from the beginning of the shutdown."""
         self.begin()
         assert self._begun_at is not None
         return max(self._begun_at + seconds - time.monotonic(), 0.0)

@@ -1,4 +1,4 @@
-"""The modules that no gateway is without, each on what those before it have."""
+"""The modules that every gateway has, each using those before it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The modules of the gateway, each on what those before it have. An optional one that is taken out is missing, and
-nothing else."""
+"""The modules of the gateway, each using those before it. Removing an optional one removes its feature and nothing
+else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All routes as one application, without what they run on."""
+"""All routes as one application, without their dependencies."""
 
 from __future__ import annotations
 

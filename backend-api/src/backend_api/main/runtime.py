@@ -1,4 +1,4 @@
-"""What a gateway and a worker both stand on: the stores, and all modules opened in their order."""
+"""The common base of gateway and worker: the stores, and all modules opened in order."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ from backend_api.runs.application.title_sessions import TitleSessions
 from backend_api.runs.application.worker import Worker
 
 DRAIN_S = 6.0
-"""Runs may take so long to come to the end of their present step; then they are cut."""
+"""Seconds runs may take to finish their current step; then they are cut."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """Settings that were looked at, so that a start with wrong ones is refused before anything is opened."""
+    """Validated settings, so that wrong ones prevent the start before anything is opened."""
 
     settings: Settings
     modules: Sequence[Module]
     module_settings: Mapping[str, BaseSettings]
     made: Planned
-    """What modules made of their settings; `secrets` are those of all settings."""
+    """The parts that modules made from their settings; `secrets` are those of all settings."""
 
 
 def plan(settings: Settings, modules: Sequence[Module] = MODULES) -> Plan:
-    """Raises `SettingsError`."""
+    """Validates the settings of all modules. Raises `SettingsError`."""
     module_settings = {module.name: read_settings(module.settings) for module in modules}
     try:
         made = plan_modules(modules, module_settings, {"data_dir": settings.data_dir, "hosts": settings.host})
@@ -53,8 +53,8 @@ def plan(settings: Settings, modules: Sequence[Module] = MODULES) -> Plan:
 
 @asynccontextmanager
 async def open_runtime(planned: Plan, *, is_gateway: bool) -> AsyncGenerator[Parts]:
-    """All modules, open with their tasks until the block ends; the stores are closed last. Its ports are theirs with
-    `required` and `optional`, the probes of what nothing and what some things work without, and `metrics`."""
+    """Opens all modules with their tasks until the block ends; the stores are closed last. Its ports are theirs
+    together with `required` and `optional`, the probes of required and optional dependencies, and `metrics`."""
     settings, clock = planned.settings, DatabaseClock()
     documents = [one for module in planned.modules for one in module.documents]
     async with open_stores(settings.mongo_uri, settings.mongo_db_name, settings.redis_address, documents) as stores:
@@ -87,7 +87,7 @@ async def open_runtime(planned: Plan, *, is_gateway: bool) -> AsyncGenerator[Par
 
 @asynccontextmanager
 async def running(tasks: Mapping[str, Task]) -> AsyncGenerator[None]:
-    """These go on until the block ends."""
+    """Runs these tasks until the block ends."""
     async with AsyncExitStack() as stack:
         for name, task in tasks.items():
             await stack.enter_async_context(background_task(task(), name))
@@ -96,7 +96,7 @@ async def running(tasks: Mapping[str, Task]) -> AsyncGenerator[None]:
 
 @asynccontextmanager
 async def working(parts: Parts, closing: Closing) -> AsyncGenerator[None]:
-    """The worker is at work until the process ends; it gives its runs back before any store is closed."""
+    """Runs the worker until the process ends; it returns its runs before any store is closed."""
     worker, titles = parts.required("worker", Worker), parts.required("title_sessions", TitleSessions)
     async with (
         background_task(titles.title_until_cancelled(), "titles"),

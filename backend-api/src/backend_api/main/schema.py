@@ -1,4 +1,4 @@
-"""Write the schema files of the wire into a folder: `python -m backend_api.main.schema [contracts]`."""
+"""Writes the schema files of the wire into a folder: `python -m backend_api.main.schema [contracts]`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def render(document: dict[str, Any]) -> str:
 
 
 def schema_files() -> dict[str, str]:
-    """Name and text of each file."""
+    """The name and text of each file."""
     return {
         "events.schema.json": render(event_schema()),
         "openapi.json": render(describe_app(WebOptions()).openapi()),
@@ -26,7 +26,7 @@ def schema_files() -> dict[str, str]:
 
 
 def main(arguments: list[str]) -> None:
-    """Write both files into the folder given, `contracts` by default."""
+    """Writes both files into the given folder, `contracts` by default."""
     folder = Path(arguments[0]) if arguments else Path("contracts")
     for name, text in schema_files().items():
         (folder / name).write_text(text)

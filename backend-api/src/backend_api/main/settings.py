@@ -17,14 +17,14 @@ S = TypeVar("S", bound=BaseSettings)
 
 
 class SettingsError(Exception):
-    """The start is refused; the message names the setting."""
+    """The settings prevent the start; the message names the setting."""
 
 
 _ANY_ADDRESS = ("0.0.0.0", "::", "*")
 
 
 class Settings(BaseSettings):
-    """One field a variable, of the same name in capitals. An empty variable is as good as none."""
+    """One field for each variable, with the same name in capitals. An empty variable counts as unset."""
 
     model_config = SettingsConfigDict(frozen=True, extra="ignore", env_ignore_empty=True)
 
@@ -63,8 +63,8 @@ class Settings(BaseSettings):
 
     @property
     def link_origin(self) -> str:
-        """With which links begin that are made for nobody's request: as the settings have it, else where the page
-        answers, on this machine where that is any address of it. Empty where the port is not known."""
+        """The beginning of links that are made outside of a request: as set, or else the address of the page, on this
+        machine if it listens on any address. Empty if the port is unknown."""
         host = self.bind_address or self.host[0]
         port = self.frontend_port or self.port
         if self.user_content_origin or self.public_url or not port:
@@ -79,7 +79,7 @@ class Settings(BaseSettings):
 
 
 def secrets_of(settings: Settings, of_modules: Iterable[BaseSettings] = ()) -> list[str]:
-    """All that must not be read anywhere: the secrets among the settings, those of modules too, and passwords in
+    """All values that must never be shown: the secrets among the settings, including those of modules, and passwords in
     addresses."""
     values = [getattr(one, name) for one in (settings, *of_modules) for name in type(one).model_fields]
     found = [value.get_secret_value() for value in values if isinstance(value, SecretStr)]
@@ -89,13 +89,13 @@ def secrets_of(settings: Settings, of_modules: Iterable[BaseSettings] = ()) -> l
 
 
 def named_hosts(settings: Settings) -> tuple[str, ...]:
-    """The names in the addresses that this server is said to have: its own, and that of links of users' files."""
+    """The host names in this server's configured addresses: its own, and that of links to users' files."""
     found = (urlsplit(address).hostname for address in (settings.public_url, settings.user_content_origin))
     return tuple(name for name in found if name)
 
 
 def read_settings(kind: type[S]) -> S:
-    """Those of the gateway or of a module, from the environment. Raises `SettingsError` that names what is wrong."""
+    """The settings of the gateway or a module, from the environment. Raises `SettingsError` that says what is wrong."""
     try:
         return kind()
     except ValidationError as error:
@@ -104,12 +104,12 @@ def read_settings(kind: type[S]) -> S:
 
 
 def load_settings() -> Settings:
-    """Raises `SettingsError` that names what is wrong."""
+    """The settings of the gateway. Raises `SettingsError` that says what is wrong."""
     return read_settings(Settings)
 
 
 def resolve_hosts(settings: Settings) -> list[str]:
-    """The addresses to listen on: names are resolved now. Raises `SettingsError`."""
+    """The addresses to listen on, with names resolved. Raises `SettingsError`."""
     addresses: list[str] = []
     for host in settings.host:
         try:
@@ -117,7 +117,7 @@ def resolve_hosts(settings: Settings) -> list[str]:
         except OSError as error:
             raise SettingsError(f"HOST: {host} can't be resolved") from error
         wanted = [str(entry[4][0]) for entry in found if entry[0] == socket.AF_INET] or [str(found[0][4][0])]
-        # Replicas of one service share a name: of its addresses, ours is the one that can be bound.
+        # Replicas of one service share a name; our own address among its addresses is the one that can be bound.
         addresses.append(next((address for address in wanted if _is_local(address)), wanted[0]))
     return list(dict.fromkeys(addresses))
 

@@ -1,4 +1,4 @@
-"""The stores: MongoDB, which must answer, and Redis, which may be away."""
+"""The stores: MongoDB, which is required, and Redis, which may be unavailable."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class Stores:
     notifier: RedisNotifier
 
     async def probe_database(self) -> None:
-        """Raises when MongoDB does not answer."""
+        """Raises if MongoDB does not answer."""
         await self.database.client.admin.command("ping")
 
     async def probe_redis(self) -> None:
-        """Raises when Redis does not answer."""
+        """Raises if Redis does not answer."""
         with count_failure():
             await self.redis.ping()
 
@@ -44,7 +44,8 @@ class Stores:
 def connect(
     uri: str, name: str, *, documents: Sequence[type[Document]] = (), wait_s: float = 30.0
 ) -> AbstractAsyncContextManager[Database]:
-    """The database, with the documents of the core and these of other modules. Raises as `open_database` does."""
+    """Connects to the database, with the documents of the core and these of other modules. Raises the errors of
+    `open_database`."""
     every = [*dict.fromkeys([*DOCUMENTS, *documents])]
     return open_database(uri, name, documents=every, migrate=migrate, wait_s=wait_s)
 
@@ -53,7 +54,7 @@ def connect(
 async def open_stores(
     mongo_uri: str, database_name: str, redis_address: str, documents: Sequence[type[Document]]
 ) -> AsyncGenerator[Stores]:
-    """Connected, with these documents of modules, and closed after everything that uses them."""
+    """Connects the stores, with these documents of modules; they are closed after everything that uses them."""
     async with connect(mongo_uri, database_name, documents=documents) as database:
         redis = connect_redis(redis_address, connect_s=COMMAND_S, reads_for_s=COMMAND_S)
         listener = connect_redis(redis_address, connect_s=COMMAND_S, reads_for_s=None)

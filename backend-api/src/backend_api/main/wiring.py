@@ -1,4 +1,4 @@
-"""The gateway over real stores, with the worker inside unless there are background jobs."""
+"""The gateway with real stores, and with the worker inside unless there are background jobs."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from service_kit.tracing import follows_callers
 
 
 def web_options(planned: Plan) -> WebOptions:
-    """What the edge must know of the settings."""
+    """The options of the edge, from the settings."""
     settings = planned.settings
     return WebOptions(
         is_local=planned.made.port("is_local", False),
         metrics_token=settings.metrics_token.get_secret_value(),
         follows_traces=follows_callers(os.environ),
-        # What it listens on may be a name: others reach it by that, and so does its health check.
+        # It may listen on a host name, by which others and its health check reach it.
         allowed_hosts=(*settings.allowed_hosts, *settings.host, *named_hosts(settings)),
         user_content_origin=settings.user_content_origin,
         public_url=settings.public_url,

@@ -1,4 +1,4 @@
-"""Start a worker: `python -m backend_api.main.worker`. It reads the gateway's settings."""
+"""Starts a worker: `python -m backend_api.main.worker`. It reads the gateway's settings."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ GRACEFUL_S = 1
 
 
 def main() -> int:
-    """Answers the exit code; 1 for stores and 2 for settings that don't allow a start."""
+    """Runs a worker and returns the exit code; 1 for stores and 2 for settings that prevent the start."""
     let_cancellation_through()
     try:
         settings = load_settings()
@@ -67,7 +67,7 @@ async def _run_worker(planned: Plan, hosts: list[str]) -> None:
 
 @asynccontextmanager
 async def _serve_health(settings: Settings, hosts: list[str], ports: Mapping[str, Any]) -> AsyncGenerator[None]:
-    """Health over HTTP where a port is set."""
+    """Serves health over HTTP if a port is set."""
     if not hosts:
         yield
         return

@@ -1,4 +1,4 @@
-"""What a worker process answers over HTTP: whether it lives, what it depends on, and what it counted."""
+"""The HTTP application of a worker process: liveness, readiness and metrics."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def build_worker_app(
     *,
     metrics_token: str = "",
 ) -> FastAPI:
-    """Health is open inside the deployment; metrics as the gateway's are."""
+    """Health is open inside the deployment; metrics are protected like the gateway's."""
     app = FastAPI(title="Agent worker", version="1", openapi_url=None, telemetry=NO_TELEMETRY)
     install_problems(app)
     app.get("/healthz")(healthz)

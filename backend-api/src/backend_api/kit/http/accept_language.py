@@ -1,10 +1,10 @@
-"""Which language pages for people are in that are not the page itself."""
+"""The language of pages for people other than the front end."""
 
 from __future__ import annotations
 
 
 def wants_chinese(accept_language: str) -> bool:
-    """Whether it is wanted more than English, by RFC 9110, section 12.5.4."""
+    """Whether Chinese is preferred to English, by RFC 9110, section 12.5.4."""
     best, is_chinese = 0.0, False
     for one in accept_language[:1000].lower().split(","):
         name, _, weight = one.strip().partition(";q=")

@@ -1,4 +1,4 @@
-"""Why a socket was closed: the domain's families as close codes."""
+"""Close codes of sockets for the families of domain errors."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ _CODES: dict[type[DomainError], int] = {
 
 
 def end_code(ended: Future[UnauthenticatedError | None]) -> int:
-    """Code of what a socket was told to end for; without a reason this gateway ends."""
+    """The close code for the reason a socket had to end; without a reason this gateway ends."""
     reason = ended.result()
     return RESTART if reason is None else close_code(reason)
 
 
 def close_code(error: DomainError) -> int:
-    """Code of the closest family; 1013 asks to come back."""
+    """The close code of the closest family; 1013 asks the client to try again."""
     return next((_CODES[cls] for cls in type(error).__mro__ if cls in _CODES), TRY_AGAIN)

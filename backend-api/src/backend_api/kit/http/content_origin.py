@@ -1,4 +1,4 @@
-"""An origin of its own for what users and agents made: a name by which the gateway serves signed links and no more."""
+"""A separate origin for content made by users and agents: a host name at which the gateway only serves signed links."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NOT_HERE = 4404
 
 
 def is_content_origin(origin: str, host: str) -> bool:
-    """Whether a request with this Host came to that origin; never where there is none."""
+    """Whether a request with this Host came to that origin; always False if there is none."""
     wanted = urlsplit(origin)
     try:
         asked = urlsplit(f"//{host.lower()}")
@@ -28,7 +28,8 @@ def is_content_origin(origin: str, host: str) -> bool:
 
 
 class ContentOrigin:
-    """ASGI middleware. Neither the page nor any other call answers there, for no content to come near them."""
+    """ASGI middleware. Neither the page nor any other call is served at that origin, so that no content gets near
+    them."""
 
     def __init__(self, app: ASGIApp, origin: str) -> None:
         self._app = app

@@ -27,9 +27,10 @@ _INLINE_SCRIPT = re.compile(rb"<script>(.*?)</script>", re.DOTALL)
 
 
 def documentation_router(title: str, openapi_url: str, openapi: Callable[[], dict[str, Any]]) -> APIRouter:
-    """`/docs` and what it loads. Nothing on it comes from elsewhere, and its policy says so to the browser.
+    """`/docs` and its assets. Nothing on the page comes from elsewhere, and its policy enforces that in the browser.
 
-    `openapi` describes the API as soon as all routes are there. It is asked and rendered once: anybody may ask for it.
+    `openapi` describes the API once all routes are there. It is called and rendered once, since anybody may request
+    it.
     """
     router = APIRouter(include_in_schema=False)
     page = get_swagger_ui_html(
@@ -40,7 +41,7 @@ def documentation_router(title: str, openapi_url: str, openapi: Callable[[], dic
         swagger_favicon_url=f"{_PATH}/favicon.png",
     )
     body = bytes(page.body)
-    # The page's own few lines are named by their digest, so that no other inline script runs.
+    # The policy allows the page's own inline script by its digest, so no other one runs.
     digests = [base64.b64encode(hashlib.sha256(found).digest()).decode() for found in _INLINE_SCRIPT.findall(body)]
     scripts = " ".join(["'self'", *(f"'sha256-{digest}'" for digest in digests)])
     policy = (
@@ -72,7 +73,7 @@ def documentation_router(title: str, openapi_url: str, openapi: Callable[[], dic
         media_type = _ASSETS.get(name)
         if media_type is None:
             raise HTTPException(404, "There is no such file.")
-        # Two megabytes that hardly anybody asks for: each process would keep them.
+        # Not cached: two megabytes in each process for rare requests.
         headers = {"Cache-Control": "public, max-age=86400"}
         return FileResponse(folder / name, media_type=media_type, headers=headers)
 

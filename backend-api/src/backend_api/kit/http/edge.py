@@ -22,7 +22,7 @@ TOO_LARGE = "body_too_large"
 NUL_IN_QUERY = "The query of the address has the character NUL (%00) in it, which no value has: leave it out."
 OVER_LIMIT = "The request body is too large."
 MOST_VALUES = 2_000
-"""In a JSON body. The longest lists that routes take have some hundreds."""
+"""The limit for a JSON body. The longest lists that routes accept have some hundreds of values."""
 TOO_MANY_VALUES = "The request body has too many values or is nested too deeply."
 _STRANGE = (
     "This server does not answer to the name {}. If it is yours, add it to ALLOWED_HOSTS and restart the server; "
@@ -77,7 +77,7 @@ class Edge:
         hosts = headers.getlist("host")
         if len(hosts) > 1:
             return 400, "bad_request", "A request must have exactly one Host header."
-        # Without one it comes from no browser.
+        # A request without a Host is not from a browser.
         if hosts or self._options.is_local:
             name = host_name(hosts[0]) if hosts else None
             if name is None:
@@ -100,7 +100,8 @@ class Edge:
 
 
 async def _send_in_pieces(send: Send, message: Message) -> None:
-    """The server takes a body of any size at once; piece by piece it lets nobody hold more than they take."""
+    """Sends a body in pieces. The server would accept one of any size at once; in pieces, no client holds more memory
+    than it reads."""
     body: bytes = message.get("body", b"")
     at = 0
     while len(body) - at > PIECE_BYTES:
@@ -110,12 +111,13 @@ async def _send_in_pieces(send: Send, message: Message) -> None:
 
 
 def _has_parts(headers: Headers) -> bool:
-    """Files, which are taken as they come. Nothing of such a type is read as JSON."""
+    """Whether the body has files, which are read as they come. A body of this type is never parsed as JSON."""
     return headers.get("content-type", "").strip().lower().startswith("multipart/")
 
 
 def _of_few_values(receive: Receive) -> Receive:
-    """A small body that is made of values alone takes a second to be read, and a hundred times its size."""
+    """Limits the values in a JSON body: a small body with nothing but values takes a second to parse, and a hundred
+    times its size."""
     pieces: list[bytes] = []
 
     async def receive_checked() -> Message:
@@ -145,7 +147,7 @@ def _bounded(receive: Receive, limit: int) -> Receive:
         message = await receive()
         taken += len(message.get("body", b""))
         if taken > limit:
-            # The framework lets only this class through while it reads a body.
+            # The framework only passes this class on while it reads a body.
             raise HTTPException(413, OVER_LIMIT)
         return message
 

@@ -103,12 +103,11 @@ EXAMPLES: Mapping[str, Document] = {
         "env": {"TOKEN": "the key that the server gave"},
     },
 }
-"""By method and path."""
+"""The examples by method and path."""
 
 
 def add_examples(document: Document) -> Document:
-    """Complete a document in place, with its paths in the order of their names. Files that are uploaded have no
-    example."""
+    """Completes a document in place, and sorts its paths by name. File uploads have no example."""
     document["paths"] = dict(sorted(document.get("paths", {}).items()))
     for path, operations in document.get("paths", {}).items():
         for method, operation in operations.items():

@@ -1,4 +1,4 @@
-"""HEAD: the head that a GET has, and no body."""
+"""HEAD requests: the headers that a GET has, and no body."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 
 class HeadRequests:
-    """ASGI middleware: a HEAD is answered as the GET of its path, without what follows the head.
+    """ASGI middleware: answers a HEAD like a GET of its path, without the body.
 
-    An answer of many pieces is ended there, as with a client that goes away: a stream of events has no other end.
+    A response in several pieces is ended there, as if the client had left: a stream of events has no other end.
     """
 
     def __init__(self, app: ASGIApp) -> None:

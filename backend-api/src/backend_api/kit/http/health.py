@@ -1,4 +1,4 @@
-"""Whether the gateway lives, whether what it depends on answers, and what it counted."""
+"""Health checks and metrics: whether the gateway lives, whether its dependencies respond, and its counters."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ async def readyz(
 
 
 async def readiness(required: Mapping[str, Probe], optional: Mapping[str, Probe]) -> JSONResponse:
-    """The answer of `readyz` for these dependencies: all are asked at once, and none for longer than its time."""
+    """The response of `readyz` for these dependencies: all are probed at once, each with a timeout."""
     probes = {**required, **optional}
     answers = dict(zip(probes, await asyncio.gather(*map(_answer, probes, probes.values())), strict=True))
     is_ready = all(answers[name].state == "ok" for name in required)
@@ -67,7 +67,7 @@ class _Answer(NamedTuple):
 async def _answer(name: str, probe: Probe) -> _Answer:
     began = time.perf_counter()
     asked = asyncio.ensure_future(probe())
-    # Waited for from outside: a driver that does not let go in time keeps nobody waiting.
+    # Awaited from outside, so that a driver that ignores cancellation delays nobody.
     await asyncio.wait({asked}, timeout=PROBE_S)
     asked.cancel()
     asked.add_done_callback(_forget)
@@ -96,5 +96,5 @@ async def metrics(request: Request, metrics: Annotated[Metrics, port("metrics")]
 
 
 async def metrics_answer(metrics: Metrics) -> Response:
-    """What was counted, as an answer."""
+    """The metrics as a response."""
     return Response(await metrics(), media_type=CONTENT_TYPE_PLAIN_0_0_4)

@@ -1,4 +1,5 @@
-"""Names this server answers to. A page whose name is rebound to this server's address says its own name as host."""
+"""Host names this server answers to. A page whose name is rebound to this server's address sends its own name as
+Host."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ _HOST = re.compile(r"(\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9_.-]{1,253})(?::[0-9]{1,
 
 
 def host_name(host: str) -> str | None:
-    """The name or address of a `Host` header as it is compared; None for what is no host."""
+    """The name or address in a `Host` header, normalised, or None if it is not a host."""
     found = _HOST.fullmatch(host)
     if found is None:
         return None
@@ -27,9 +28,9 @@ def hosts_of_origins(origins: Iterable[str]) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class KnownHosts:
-    """An address is nobody's to rebind, so every address is fine; in local mode only those of this machine are.
+    """The accepted hosts. An IP address can't be rebound, so any is accepted; in local mode only those of this machine.
 
-    A name is one of `names`; `*.example.org` there stands for every name below that one.
+    A name must be one of `names`; `*.example.org` there stands for every name below that one.
     """
 
     names: frozenset[str]
@@ -37,7 +38,7 @@ class KnownHosts:
 
     @classmethod
     def of(cls, names: Iterable[str], origins: Iterable[str], *, is_local: bool) -> KnownHosts:
-        """Names as the settings have them, and those of origins that may call."""
+        """The hosts from the settings, and those of origins that may call."""
         allowed = (name.lower().removesuffix(".") for name in names)
         return cls(frozenset(allowed) | hosts_of_origins(origins), is_local)
 

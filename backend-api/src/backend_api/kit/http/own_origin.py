@@ -1,4 +1,4 @@
-"""The address this server was reached by, where it is known to be its own and not only said to be."""
+"""The origin this server was reached at, if it is known to be its own and not only claimed by the request."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from backend_api.kit.http.ports import WebOptions
 
 
 def own_origin(scope: Scope, options: WebOptions) -> str:
-    """The origin of a request, or nothing where its Host may be anybody's.
+    """The origin of a request, or empty if its Host may be anybody's.
 
-    The edge lets every address through as a Host, for no page can point one at us; what we tell others to go to must be
-    a name that the settings have, this machine, or the very address the connection came to.
+    The edge accepts every IP address as a Host, since no page can point one at us. An address we send others to must be
+    a name from the settings, this machine, or the very address the connection came to.
     """
     host = Headers(scope=scope).get("host", "")
     name = host_name(host)

@@ -1,7 +1,7 @@
-"""The built front end, served beside the API: files as they are, every other path is the page.
+"""The built front end, served beside the API: files as they are, and the page for every other path.
 
-The build leaves a compressed copy beside each text file (`app.js.br`, `app.js.gz`). A browser that
-takes one is sent it.
+The build leaves a compressed copy beside each text file (`app.js.br`, `app.js.gz`), which is sent to browsers that
+accept it.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ CSP = (
 _FOR_PROGRAMS = frozenset({"api", "v1", "mcp"})
 _YEAR = "public, max-age=31536000, immutable"
 _SUFFIXES = {"br": ".br", "gzip": ".gz"}
-"""Of each content coding the ending of its files. The first of two that are wanted alike is sent."""
+"""The file suffix of each content coding. If two are equally preferred, the first is sent."""
 
 
 class _PageRoute(APIRoute):
-    """Everything but what is for programs: what is not there of that is missing, and no page."""
+    """Matches every path but those for programs: a missing path there is a 404, not the page."""
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         first = str(scope["path"]).lstrip("/").partition("/")[0]
@@ -39,7 +39,7 @@ class _PageRoute(APIRoute):
 
 
 class _Copy(NamedTuple):
-    """A file as it is sent, and its content coding; none where it is sent as it is."""
+    """The file to send, and its content coding, None if it is not compressed."""
 
     file: Path
     coding: str | None
@@ -61,7 +61,7 @@ def accepted_codings(header: str) -> dict[str, float]:
 
 
 def _weight(text: str) -> float:
-    """A weight of 0 to 1; what is none counts as refused."""
+    """A weight from 0 to 1; an invalid one counts as 0, refused."""
     try:
         weight = float(text)
     except ValueError:
@@ -70,7 +70,7 @@ def _weight(text: str) -> float:
 
 
 def _best_copy(file: Path, headers: Headers) -> _Copy:
-    """The copy of a file that the client wants most. Ranges are of the file itself."""
+    """The copy of a file that the client prefers. Ranges are taken from the file itself."""
     if "range" in headers:
         return _Copy(file, None)
     accepted = accepted_codings(headers.get("accept-encoding", ""))
@@ -79,7 +79,7 @@ def _best_copy(file: Path, headers: Headers) -> _Copy:
     for coding, suffix in _SUFFIXES.items():
         weight = accepted.get(coding, others)
         copy = file.with_name(file.name + suffix)
-        # Nobody names `identity` to have more bytes: a copy wanted as much is sent, of two copies the first.
+        # Compressed copies win ties with `identity`, and the first copy with the second.
         if weight > 0 and (weight > best_weight or (best.coding is None and weight == best_weight)) and copy.is_file():
             best, best_weight = _Copy(copy, coding), weight
     return best
@@ -117,7 +117,7 @@ def _send(file: Path, cache: str, request: Request) -> Response:
 
 
 def page_router(folder: Path) -> APIRouter:
-    """Routes for everything the API does not answer."""
+    """Routes for all paths that the API does not serve."""
     router = APIRouter(include_in_schema=False, route_class=_PageRoute)
     root = folder.resolve()
 
@@ -128,7 +128,7 @@ def page_router(folder: Path) -> APIRouter:
         if path and file.is_relative_to(root) and file.is_file():
             return _send(file, _YEAR if is_built else "no-cache", request)
         if is_built:
-            # Of an older build: a page in its place would be run as a script, or kept as one for a year.
+            # An asset of an older build: the page in its place would run as a script, or be cached as one for a year.
             raise HTTPException(404, "There is no such file of the page. Load the page again.")
         return _send(root / "index.html", "no-cache", request)
 

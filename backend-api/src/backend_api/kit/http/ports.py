@@ -1,4 +1,4 @@
-"""How routes get to what they call: ports by name, the options of the edge."""
+"""How routes get their dependencies: ports by name, and the options of the edge."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fastapi import Depends
 from starlette.requests import HTTPConnection
 
 Probe = Callable[[], Awaitable[None]]
-"""Returns when the dependency answers; raises when it does not."""
+"""Returns if the dependency responds, raises if it does not."""
 
 Metrics = Callable[[], Awaitable[bytes]]
 """The metrics of this process in Prometheus' text format."""
@@ -44,7 +44,7 @@ class WebOptions:
 
 
 def ports_of(app: Any) -> Mapping[str, Any]:
-    """The ports of the gateway that answers, by name; none where nothing is behind its routes."""
+    """The ports of the gateway by name; none if the app only has routes."""
     return cast("Mapping[str, Any]", getattr(app.state, "ports", {}))
 
 
@@ -52,8 +52,8 @@ _REQUIRED = object()
 
 
 def port(name: str, default: Any = _REQUIRED) -> Any:
-    """A dependency of a route: `sessions: Annotated[SessionRepository, port("sessions")]` is the port of this name, or
-    the default where the gateway has none."""
+    """A route's dependency on a port: `sessions: Annotated[SessionRepository, port("sessions")]` is the port of this
+    name, or the default if the gateway has none."""
 
     # A coroutine, as the framework calls plain functions in a thread.
     async def of_gateway(connection: HTTPConnection) -> Any:

@@ -1,4 +1,4 @@
-"""What the gateway makes of a request before anything else: callers are strangers."""
+"""How the gateway treats the headers of a request: callers are untrusted."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SECURITY = {
 
 
 def request_rules(*, follows_callers: bool) -> RequestRules:
-    """Of what callers say only a request id, and their trace where it is wanted."""
+    """Only a caller's request id is accepted, and its trace if enabled."""
     return RequestRules(
         service="backend-api",
         count=_count,

@@ -1,4 +1,4 @@
-"""What bodies share: unknown fields are refused by name."""
+"""Base classes of bodies: unknown fields are refused by name."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from backend_api.kit.unseen import BLANK_FAULT, NUL_FAULT, has_nul, says_nothing
 
 
 class RequestBody(BaseModel):
-    """A body of a request. Values are of the type that is documented: no text is read as a number, and no number as
-    yes or no. No text, at whatever depth, has the character NUL in it."""
+    """The body of a request. Values must have the documented type: no text is read as a number, and no number as a
+    boolean. No text, at any depth, may contain the character NUL."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -33,11 +33,11 @@ def _checked_words(text: str) -> str:
 
 
 Words = Annotated[str, AfterValidator(_checked_words)]
-"""A name or a text that people read: there is something to be seen in it, or it is empty where it may be."""
+"""A name or a text for people: it has visible characters, or is empty where that is allowed."""
 
 
 class AnswerBody(BaseModel):
-    """A body of an answer, read from an entity's attributes."""
+    """The body of a response, read from an entity's attributes."""
 
     model_config = ConfigDict(from_attributes=True, frozen=True)
 

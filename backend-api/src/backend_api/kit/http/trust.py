@@ -1,4 +1,4 @@
-"""A request or a socket tells its server that it knows who is at the other end: from then on that peer may do more."""
+"""Lets a request or socket tell the server that its peer is known: from then on the peer's limits are wider."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ TRUST = "backend_api.trust"
 
 
 def trust_peer(connection: HTTPConnection) -> None:
-    """The peer has logged in, or showed a ticket that holds. Other servers have nothing to be told."""
+    """Marks the peer as trusted, after it logged in or showed a valid ticket. Other servers ignore it."""
     extension = connection.scope.get("extensions", {}).get(TRUST)
     if extension is not None:
         extension["trust"]()

@@ -1,6 +1,8 @@
-"""WebSockets from peers nobody knows: small frames until the application knows who it is, never many odd ones.
+"""WebSockets from unknown peers: only small frames until the application trusts the peer, and never many control
+frames.
 
-The server's own protocol reads whole frames of any kind as they come, and answers every ping whoever reads the answer.
+The server's own protocol reads whole frames of any kind as they come, and answers every ping even if nobody reads the
+answer.
 """
 
 from __future__ import annotations
@@ -20,23 +22,23 @@ from service_kit.listening.http import Config
 from service_kit.listening.peers import Close
 
 UNTRUSTED_BYTES = 32 * 1024
-"""A frame of a peer that has not logged in."""
+"""The largest frame of a peer that has not logged in."""
 UNTRUSTED_S = 20.0
-"""After which a peer must have logged in, whatever the application waits for."""
+"""Seconds in which a peer must have logged in, whatever the application waits for."""
 UNTRUSTED_CLOSE_S = 2.0
-"""Such a peer may take so long to agree to the end."""
+"""Seconds such a peer may take to confirm a close."""
 SHUTDOWN_S = 1.0
-"""So long a peer may take to agree to the end when the server shuts down."""
+"""Seconds a peer may take to confirm a close when the server shuts down."""
 SLICE_BYTES = 4 * 1024
 ODD_FRAMES = 256
-"""Pings, pongs and pieces of frames in each window of time; of a peer that has not logged in fewer."""
+"""The most pings, pongs and fragments in each window of time; fewer for a peer that has not logged in."""
 UNTRUSTED_ODD_FRAMES = 8
 ODD_WINDOW_S = 10.0
 _POLICY = 1008
 
 
 class BoundedSocket(WebSocketsSansIOProtocol):
-    """The server's protocol with bounds."""
+    """The server's WebSocket protocol with limits."""
 
     def __init__(
         self,
@@ -85,7 +87,8 @@ class BoundedSocket(WebSocketsSansIOProtocol):
         return message
 
     def _feed(self) -> None:
-        """A slice at a time, as all frames of one are read before any is looked at, and none while one waits."""
+        """Feeds the parser one slice at a time: all frames in one are parsed before any is handled, and none is parsed
+        while one waits."""
         while self._held and not self.read_paused:
             if self.transport.is_closing() or self.conn.parser_exc is not None:
                 self._held.clear()
@@ -95,9 +98,9 @@ class BoundedSocket(WebSocketsSansIOProtocol):
             super().data_received(piece)
 
     def shutdown(self) -> None:
-        """Send 1012 and wait a moment for the peer's own close frame.
+        """Sends 1012 and waits a moment for the peer's own close frame.
 
-        Closed at once, a connection on which something still arrives is reset, and the peer never reads the 1012.
+        If a connection is closed at once while data still arrives, it is reset, and the peer never reads the 1012.
         """
         if self.close_sent or not self.handshake_complete or self.transport.is_closing():
             super().shutdown()
@@ -123,7 +126,7 @@ class BoundedSocket(WebSocketsSansIOProtocol):
         if self.writable.is_set():
             super().handle_ping()
         else:
-            # Whoever reads nothing gets no pongs either.
+            # A peer that reads nothing gets no pongs either.
             self.conn.data_to_send()
 
     def handle_pong(self, event: Frame) -> None:
@@ -160,7 +163,7 @@ class BoundedSocket(WebSocketsSansIOProtocol):
         return is_fine
 
     def _end(self) -> None:
-        """What came with it is not looked at."""
+        """Closes the connection for too many frames; the rest of the data is ignored."""
         if self.close_sent or self.transport.is_closing():
             return
         self.conn.fail(_POLICY, "too many frames")

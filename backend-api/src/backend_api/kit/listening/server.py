@@ -1,4 +1,4 @@
-"""Sockets and servers of our processes."""
+"""Listening sockets and servers of our processes."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class Server(uvicorn.Server):
         yield
 
     def end(self) -> None:
-        """Begin to shut down."""
+        """Begins to shut down."""
         self.should_exit = True
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that is bound; 0 takes a free port."""
+    """A bound socket; port 0 takes a free one."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -43,9 +43,9 @@ def _count_cut(reason: str) -> None:
 
 
 def server_for(app: ASGIApp, *, graceful_s: int, trusted_proxies: Sequence[str] = ()) -> Server:
-    """Our way to run uvicorn: logs are ours, and no more connections than one process can serve.
+    """A server with our configuration of uvicorn: our own logs, and no more connections than one process can serve.
 
-    Only a peer among `trusted_proxies` is believed for whom it calls.
+    Only a peer among `trusted_proxies` may say whose request it forwards.
     """
     proxies = TrustedProxies(ClearStartup(app), trusted_proxies)
     return Server(

@@ -1,7 +1,7 @@
-"""The protocols of a gateway. A connection whose peer takes nothing is cut: what waits is bounded in size and time.
+"""The protocols of a gateway. A connection whose peer does not read is cut: buffers are limited in size and time.
 
-The server stops an answer while more than `WAITING_BYTES` wait; only the connection itself can tell how long that
-lasts, and only it can be ended without waiting for the peer.
+The server pauses a response while more than `WAITING_BYTES` are buffered; only the connection itself knows how long
+that lasts, and only it can be ended without waiting for the peer.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ WAITING_BYTES = 64 * 1024
 
 
 class WriteTimeout:
-    """Ends a connection that was not writable for a while."""
+    """Ends a connection that could not be written to for a while."""
 
     __slots__ = ("_timer", "_transport", "_transport_kind", "seconds")
 
@@ -49,7 +49,7 @@ class WriteTimeout:
 
 
 class WithWriteTimeout(asyncio.Protocol):
-    """Comes before the server's own protocol, which it hands everything on to."""
+    """A layer over the server's own protocol, to which it passes everything on."""
 
     kind: ClassVar[str]
     write_timeout_s: ClassVar[float] = WRITE_TIMEOUT_S
@@ -73,7 +73,7 @@ class WithWriteTimeout(asyncio.Protocol):
 
 
 class HttpProtocol(WithWriteTimeout, BoundedHttpProtocol):
-    """HTTP with a write timeout; who has logged in over a connection is not anonymous on it any more."""
+    """HTTP with a write timeout; a peer that has logged in over a connection is no longer anonymous on it."""
 
     kind = "http"
     _is_trusted = False

@@ -1,4 +1,5 @@
-"""Whom a request comes from: a trusted proxy is believed, be it known by address, by network or by name."""
+"""Determines the client of a request: trusted proxies, given by address, network or name, may say for whom they
+call."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ Resolve = Callable[[str], Awaitable[set[str]]]
 
 
 async def addresses_of(name: str) -> set[str]:
-    """What the name stands for now; nothing while nobody has it."""
+    """The addresses a name resolves to now, or none."""
     try:
         found = await asyncio.get_running_loop().getaddrinfo(name, None, type=socket.SOCK_STREAM)
     except OSError:
@@ -29,7 +30,7 @@ async def addresses_of(name: str) -> set[str]:
 
 
 class TrustedProxies:
-    """Around an application. Names are looked up again as requests come, as a container may get another address."""
+    """ASGI middleware. Names are resolved again as requests come, since a container may get another address."""
 
     def __init__(self, app: ASGIApp, trusted: Sequence[str], resolve: Resolve = addresses_of) -> None:
         self._app = app
@@ -49,12 +50,12 @@ class TrustedProxies:
         await self._believing(cast("Any", scope), cast("Any", receive), cast("Any", send))
 
     def is_trusted(self, address: str) -> bool:
-        """Whether a peer may say for whom it calls, as far as known now."""
+        """Whether a peer is currently trusted to say for whom it calls."""
         return address in self._believing.trusted_hosts
 
     async def _look_up(self) -> None:
         found = set[str]().union(*[await self._resolve(name) for name in self._names])
-        # A look-up that fails for a moment makes no stranger of a proxy that was known.
+        # A known proxy stays trusted if a look-up fails for a moment.
         if found and found != self._known:
             self._known = found
             self._believing = self._middleware()
@@ -66,7 +67,7 @@ class TrustedProxies:
 
 
 def _keep_last_forwarded(headers: Iterable[tuple[bytes, bytes]]) -> Generator[tuple[bytes, bytes]]:
-    """Of those a request was forwarded for only the last: that one the peer says itself, the others it was told."""
+    """Keeps only the last of the forwarded-for addresses: the peer adds that one itself, the others were sent to it."""
     forwarded = b""
     for name, value in headers:
         if name == b"x-forwarded-for":

@@ -1,4 +1,4 @@
-"""Beanie's updates, typed: its own calls are not."""
+"""Typed versions of Beanie's updates, whose own are not."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _Stored = TypeVar("_Stored", bound=Document)
 
 
 async def update_many(document: type[_Stored], wanted: dict[str, Any], change: dict[str, Any]) -> None:
-    """Each document that is as wanted."""
+    """Updates each document that matches."""
     await cast("Any", document).find(wanted).update(change)
 
 
@@ -21,13 +21,13 @@ async def find_one_and_update(
     *,
     before: bool = False,
 ) -> _Stored | None:
-    """The document after the change, or `before` it; None where none is as wanted."""
+    """The document after the change, or `before` it; None if none matches."""
     response = UpdateResponse.OLD_DOCUMENT if before else UpdateResponse.NEW_DOCUMENT
     return await cast("Any", document).find_one(wanted).update(change, response_type=response)
 
 
 async def find_one_and_delete(document: type[_Stored], wanted: dict[str, Any]) -> _Stored | None:
-    """The document that was deleted; None where none is as wanted."""
-    # By the driver: Beanie's own delete does not tell what was deleted.
+    """The deleted document; None if none matches."""
+    # The driver: Beanie's own delete does not return the document.
     found = await cast("Any", document).get_pymongo_collection().find_one_and_delete(wanted)
     return None if found is None else document.model_validate(found)

@@ -16,9 +16,9 @@ FOLLOW_S = 30.0
 
 
 class DatabaseClock:
-    """Unix seconds: the database's time as last read, moved on by this machine's steady clock.
+    """Unix seconds: the database's time as last read, advanced by this machine's monotonic clock.
 
-    A machine whose date is wrong, or set anew, signs nothing that others take for expired.
+    So a machine with a wrong date, or one that is changed, signs no tokens that others consider expired.
     """
 
     def __init__(self) -> None:
@@ -32,7 +32,7 @@ class DatabaseClock:
 
     @asynccontextmanager
     async def following(self, database: Database) -> AsyncGenerator[None]:
-        """Read at once, and again while the block lasts. Raises the driver's errors for the first time."""
+        """Reads the time at once, and repeatedly during the block. Raises the driver's errors the first time."""
         await self._follow(database)
         task = asyncio.create_task(self._keep_following(database), name="database-clock")
         try:
@@ -49,5 +49,5 @@ class DatabaseClock:
 
     async def _follow(self, database: Database) -> None:
         hello = await database.client.admin.command("hello")
-        # Commands answer times without their zone, whatever the client says.
+        # Commands return times without a zone, whatever the client's options.
         self.set(hello["localTime"].replace(tzinfo=UTC).timestamp())

@@ -22,10 +22,10 @@ logger = logging.getLogger(__name__)
 _NOT_YET_INITIALIZED = 94
 _ALREADY_INITIALIZED = 23
 DURABLE_READS = ReadConcern("majority")
-"""What a crash of the server can take back is not read either (docs/decisions/0016)."""
+"""Excludes data that a crash of the server could undo (docs/decisions/0016)."""
 
 ORPHAN_S = 5
-"""How long a transaction lives at most; the server's default is 60 s."""
+"""The most seconds a transaction lives; the server's default is 60 s."""
 LOOK_AGAIN_S = 5.0
 
 
@@ -38,8 +38,8 @@ async def open_database(
     migrate: Callable[[Database], Awaitable[int]],
     wait_s: float = 30.0,
 ) -> AsyncGenerator[Database]:
-    """A database of this program's version, to which `migrate` brings it, whose documents and indexes exist. Raises
-    `StoreUnavailableError` when it does not answer in time, or holds data of a later version."""
+    """A database migrated to this program's version by `migrate`, with its documents and indexes. Raises
+    `StoreUnavailableError` if it does not answer in time, or holds data of a later version."""
     client: Client = AsyncMongoClient(
         uri, tz_aware=True, serverSelectionTimeoutMS=5000, timeoutMS=None, maxPoolSize=100, appname="backend-api"
     )
@@ -62,9 +62,10 @@ async def open_database(
 
 
 async def ensure_replica_set(client: Client, *, wait_s: float) -> None:
-    """Wait for a writable primary; a server started with `--replSet` and never initiated becomes a set of one.
+    """Waits for a writable primary; a server started with `--replSet` and never initiated becomes a set of one.
 
-    Transactions need a replica set. Initiating over a direct connection only: a set of several is its owner's work.
+    Transactions need a replica set. It is only initiated over a direct connection: a set of several is up to its
+    owner.
     """
     try:
         async with asyncio.timeout(wait_s):
@@ -98,9 +99,10 @@ async def _keep_transactions_bound(client: Client) -> None:
 
 
 async def _bound_transactions(client: Client, process: object) -> object:
-    """What a killed process had begun holds its session and run until the server ends it (docs/decisions/0007).
+    """Limits the lifetime of transactions: those of a killed process lock its session and run until the server ends
+    them (docs/decisions/0007).
 
-    The server forgets what it was told when it restarts: answers which process of it knows now.
+    The server forgets the setting when it restarts, so the process id that has it now is returned.
     """
     hello = await client.admin.command("hello")
     current = hello.get("topologyVersion", {}).get("processId", "unknown")

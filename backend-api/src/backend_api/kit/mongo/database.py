@@ -13,7 +13,7 @@ Client = AsyncMongoClient[Document]
 
 
 async def forget_connections(client: Client) -> None:
-    """Have what is asked from now on asked over new connections (docs/decisions/0021)."""
-    # The driver has no public way, and keeps what a connection was told when it was opened for as long as it lives.
+    """Makes later requests use new connections (docs/decisions/0021)."""
+    # The driver has no public API for it, and each connection keeps what the server reported when it was opened.
     for server in client._topology._servers.values():  # pyright: ignore[reportPrivateUsage]
         await server.pool.reset_without_pause()

@@ -1,4 +1,4 @@
-"""Pages of documents by their creation, newest first; a cursor is the place of the last one that was shown."""
+"""Pages of documents by creation time, newest first; a cursor is the position of the last one shown."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ async def newest_first(
     limit: int,
     cursor: str | None,
 ) -> tuple[list[_Item], str | None]:
-    """A page and the cursor of the next one. Raises `InvalidError` for a cursor that is not one of ours."""
+    """A page and the cursor of the next one. Raises `InvalidError` for an invalid cursor."""
     if cursor is not None:
         at, last_id = _decode(cursor)
         wanted = {**wanted, "$or": [{"created_at": {"$lt": at}}, {"created_at": at, "_id": {"$lt": last_id}}]}

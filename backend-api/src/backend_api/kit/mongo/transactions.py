@@ -26,10 +26,10 @@ from backend_api.kit.errors import StoreUnavailableError
 from backend_api.kit.mongo.database import Database, forget_connections
 
 DURABLE = WriteConcern("majority")
-"""Waits for the journal of a majority: nothing shown is lost with a server."""
+"""Waits for the journal of a majority: no data that was shown is lost with a server."""
 
 DEADLINE_S = 10.0
-"""What a request waits for the database at most: one that hangs, though its machine answers, is not waited for."""
+"""The most seconds a request waits for the database, even for one that hangs while its machine responds."""
 _ABORT_S = 1.0
 _ASK_AGAIN_S = 0.1
 _SILENT = "The database does not answer. Try again in a moment."
@@ -39,13 +39,13 @@ _after_commit: ContextVar[list[Callable[[], None]] | None] = ContextVar("after_c
 
 
 class AbandonedError(Exception):
-    """Raised by the work of a transaction that is to be given up."""
+    """Raised by the work of a transaction to abandon it."""
 
 
 @contextmanager
 def giving_way() -> Generator[None]:
-    """Raises `AbandonedError` where another transaction is writing the same document, instead of the error for which
-    the transaction is done again."""
+    """Raises `AbandonedError` if another transaction is writing the same document, instead of the error that makes this
+    one retry."""
     try:
         yield
     except OperationFailure as error:
@@ -56,8 +56,8 @@ def giving_way() -> Generator[None]:
 
 @asynccontextmanager
 async def store_errors(*, within_s: float = DEADLINE_S) -> AsyncGenerator[None]:
-    """Connection troubles and time-outs of the driver become `StoreUnavailableError`, as does what is not done within
-    `within_s` seconds: the driver itself waits for a server that hangs without end."""
+    """Turns connection errors and timeouts of the driver into `StoreUnavailableError`, as well as anything that takes
+    more than `within_s` seconds: the driver itself waits endlessly for a server that hangs."""
     deadline = asyncio.timeout(within_s)
     try:
         with _driver_errors():
@@ -80,9 +80,9 @@ def _driver_errors() -> Generator[None]:
 
 
 async def in_transaction(database: Database, work: Callable[[AsyncClientSession], Awaitable[_Result]]) -> _Result:
-    """Run `work` in one transaction, again when it lost a race; it must have no effects elsewhere.
+    """Runs `work` in one transaction, and again if it lost a race; it must have no effects elsewhere.
 
-    Raises `StoreUnavailableError` when it can't be done in ten seconds.
+    Raises `StoreUnavailableError` if it can't be done in ten seconds.
     """
     outcome = "failed"
     try:
@@ -95,7 +95,7 @@ async def in_transaction(database: Database, work: Callable[[AsyncClientSession]
                         outcome = "committed"
                         return result
                     except ConfigurationError:
-                        # A connection that was opened before the server could be read says that there are no sessions.
+                        # A connection opened before the server was readable reports that sessions are not supported.
                         await forget_connections(database.client)
                         await asyncio.sleep(_ASK_AGAIN_S)
                     except PyMongoError as error:
@@ -115,7 +115,7 @@ async def in_transaction(database: Database, work: Callable[[AsyncClientSession]
 
 
 def on_commit(action: Callable[[], None]) -> None:
-    """Call `action` once the transaction at work is committed; never where it is not, and outside of one."""
+    """Calls `action` once the current transaction is committed; never if it is not, nor outside of one."""
     actions = _after_commit.get()
     if actions is not None:
         actions.append(action)
@@ -137,7 +137,7 @@ async def _attempt(session: AsyncClientSession, work: Callable[[AsyncClientSessi
 
 
 async def _abort(session: AsyncClientSession) -> None:
-    """A server that hangs is not waited for: it ends by itself what was begun (docs/decisions/0007)."""
+    """Aborts without waiting for a server that hangs, which ends the transaction by itself (docs/decisions/0007)."""
     if not session.in_transaction:
         return
     aborting = asyncio.ensure_future(session.abort_transaction())
@@ -150,7 +150,8 @@ async def _abort(session: AsyncClientSession) -> None:
 
 
 async def _commit(session: AsyncClientSession) -> None:
-    """Until it is known: a commit whose answer was lost is asked again, and the server says what came of it."""
+    """Commits, and repeats that until the outcome is known: if the answer was lost, the server reports the result
+    again."""
     while True:
         try:
             await session.commit_transaction()

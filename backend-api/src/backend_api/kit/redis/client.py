@@ -28,7 +28,7 @@ class Pipeline(Protocol):
 
 
 class PubSub(Protocol):
-    """A connection that listens."""
+    """A connection for subscriptions."""
 
     def subscribe(self, *channels: str) -> Awaitable[None]: ...
     def unsubscribe(self, *channels: str) -> Awaitable[None]: ...
@@ -53,10 +53,10 @@ class Redis(Protocol):
 
 
 def connect_redis(url: str, *, connect_s: float, reads_for_s: float | None) -> Redis:
-    """A client; it connects at its first command. `reads_for_s` is None for one that listens.
+    """A client, which connects at its first command. `reads_for_s` is None for one with subscriptions.
 
-    A command whose connection fails is sent once more at once, over a new one. What fails then is counted by
-    `count_failure` of its caller.
+    A command whose connection fails is sent once more at once, over a new one. If that fails too, `count_failure` of
+    the caller counts it.
     """
     client = redis.asyncio.Redis.from_url(  # pyright: ignore[reportUnknownMemberType] -- its keywords are untyped
         url,

@@ -1,4 +1,4 @@
-"""Failed commands: what the adapters catch, and where it is counted."""
+"""Failures of Redis commands: the errors that adapters catch, and their metric."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ERRORS = (RedisError, OSError, TimeoutError)
 
 @contextmanager
 def count_failure(use: Literal["command", "listen"] = "command") -> Generator[None]:
-    """Count one of `ERRORS` that leaves the block in `agent_redis_failures_total`, and raise it on."""
+    """Counts one of `ERRORS` that leaves the block in `agent_redis_failures_total`, and raises it again."""
     try:
         yield
     except ERRORS:

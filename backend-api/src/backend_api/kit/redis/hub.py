@@ -1,4 +1,4 @@
-"""One pub/sub connection of the process, shared by everyone who listens."""
+"""One pub/sub connection of the process, shared by all listeners."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from backend_api.kit.redis.failures import ERRORS, count_failure
 logger = logging.getLogger(__name__)
 
 SILENCE_S = 10.0
-"""A server that said nothing for so long is asked for a sign of life; after as long again without one it is lost."""
+"""Seconds of silence after which the server is pinged; after as long again without an answer the connection is lost."""
 _SUBSCRIBE_TIMEOUT_S = 1.0
 _MAX_BACKOFF_S = 2.0
 
 
 class Listener(NamedTuple):
-    """Someone who hears a channel. `restored` is called after the connection was lost and is back."""
+    """A listener of a channel. `restored` is called when the connection was lost and is back."""
 
     heard: Callable[[bytes], None]
     restored: Callable[[], None]
@@ -39,7 +39,7 @@ async def _tolerate_loss(message: str) -> AsyncGenerator[None]:
 
 
 class Hub:
-    """Subscribes each channel once and hands its messages to all listeners; comes back by itself after a loss."""
+    """Subscribes to each channel once and passes its messages to all listeners; reconnects by itself after a loss."""
 
     def __init__(self, redis: Redis) -> None:
         self._redis = redis
@@ -51,7 +51,7 @@ class Hub:
 
     @asynccontextmanager
     async def listen(self, channel: str, listener: Listener) -> AsyncGenerator[None]:
-        """Subscribed on entering, unless the server is away: then as soon as it is back."""
+        """Subscribes on entering, or, if the server is unavailable, as soon as it is back."""
         listeners = self._listeners.setdefault(channel, set())
         listeners.add(listener)
         try:
@@ -80,7 +80,7 @@ class Hub:
                 await self._pubsub.unsubscribe(channel)
 
     async def receive_messages(self) -> None:
-        """Read until cancelled."""
+        """Reads until cancelled."""
         backoff = 0.05
         was_lost = False
         while True:
@@ -119,7 +119,7 @@ class Hub:
                 self._dispatch(message["channel"].decode(), message, was_lost=was_lost)
 
     def _dispatch(self, channel: str, message: dict[str, Any], *, was_lost: bool) -> None:
-        """To those who listen to its channel: a message, or that it is subscribed to anew."""
+        """Passes a message to the listeners of its channel, or tells them that the subscription was restored."""
         listeners = tuple(self._listeners.get(channel, ()))
         if message["type"] == "message":
             for listener in listeners:

@@ -20,7 +20,7 @@ _TOPICS = {topic.value: topic for topic in Topic}
 
 
 class RedisNotifier:
-    """`Notifier`; it hears other processes inside `listening`."""
+    """`Notifier`; it receives those of other processes inside `listening`."""
 
     def __init__(self, redis: Redis, hub: Hub) -> None:
         self._redis = redis
@@ -30,12 +30,12 @@ class RedisNotifier:
 
     @asynccontextmanager
     async def listening(self) -> AsyncGenerator[RedisNotifier]:
-        """For the length of the block. After a lost connection every subscriber looks for itself."""
+        """Listens for the length of the block. After a lost connection every subscriber is woken."""
         async with self._hub.listen(_CHANNEL, Listener(self._receive, self._here.notify_all)):
             yield self
 
     async def notify(self, topic: Topic, about: str | None = None) -> None:
-        """This process first, which does not hear it again."""
+        """Notifies this process first, which ignores its own message."""
         self._here.notify_here(topic, about)
         try:
             with count_failure():
@@ -44,7 +44,7 @@ class RedisNotifier:
             logger.warning("not notified; whoever waits looks by itself", extra={"topic": topic.value, "about": about})
 
     def subscribe(self, topic: Topic, about: str | None = None) -> AbstractAsyncContextManager[Subscription]:
-        """Of this process and of others."""
+        """Subscribes to notifications of this process and of others."""
         return self._here.subscribe(topic, about)
 
     def _receive(self, data: bytes) -> None:
