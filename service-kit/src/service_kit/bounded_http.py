@@ -8,13 +8,23 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+import ssl
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any
 
 import httpx
+
+Transport = httpx.AsyncBaseTransport
+"""Opens connections; `tcp_or_socket` makes one."""
+TransportError = httpx.TransportError
+"""The connection could not be made, broke, or took too long; `RefusedAnswerError` is one, too."""
+NoConnectionError = (httpx.ConnectError, httpx.ConnectTimeout)
+"""Nothing was sent: the connection could not be made."""
+NoFreeConnectionError = httpx.PoolTimeout
+"""Nothing was sent: all connections were in use for too long."""
 
 logger = logging.getLogger(__name__)
 
@@ -110,6 +120,27 @@ class StreamedAnswer:
             content += piece
         return bytes(content)
 
+    async def lines(self, most_bytes: int) -> AsyncGenerator[bytes]:
+        """The lines that are not blank, without their ends. Raises `RefusedAnswerError` for one over `most_bytes`."""
+        rest = bytearray()
+        count = 0
+        async for piece in self.pieces():
+            searched = len(rest)
+            rest += piece
+            while (end := rest.find(b"\n", searched)) >= 0:
+                line = bytes(memoryview(rest)[:end])
+                del rest[: end + 1]
+                searched = 0
+                if line.strip():
+                    yield line
+                count += 1
+                if count % _YIELD_EVERY == 0:
+                    await asyncio.sleep(0)
+            if len(rest) > most_bytes:
+                raise RefusedAnswerError(f"a line of the answer has more than {most_bytes} bytes")
+        if rest.strip():
+            yield bytes(rest)
+
     async def problem(self) -> bytes:
         """The body of an error; empty if it is over the limit."""
         content = bytearray()
@@ -131,9 +162,6 @@ class StreamedAnswer:
         return max(min(limits), 0.0) if limits else None
 
 
-Hook = Callable[[httpx.Request], Awaitable[None]]
-
-
 class BoundedHttp:
     """Connections to one such server. `fields` name it in the log; `hook` is called with each request.
 
@@ -142,21 +170,22 @@ class BoundedHttp:
 
     def __init__(
         self,
-        transport: httpx.AsyncBaseTransport,
+        transport: Transport,
         *,
         base_url: str,
         connect_s: float,
         fields: Mapping[str, object],
-        hook: Hook | None = None,
+        headers: Mapping[str, str] | None = None,
+        headers_of_call: Callable[[], Mapping[str, str]] = dict[str, str],
     ) -> None:
         self._fields = dict(fields)
+        self._headers_of_call = headers_of_call
         self._http = httpx.AsyncClient(
             transport=transport,
             base_url=base_url,
             timeout=httpx.Timeout(None, connect=connect_s, write=WRITE_S, pool=connect_s),
-            headers={"Accept-Encoding": "identity"},
+            headers={**(headers or {}), "Accept-Encoding": "identity"},
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
-            event_hooks={"request": [hook] if hook is not None else []},
             follow_redirects=False,
             trust_env=False,
         )
@@ -187,12 +216,27 @@ class BoundedHttp:
             raise
 
     async def _head(self, method: str, path: str, bounds: Bounds, fields: dict[str, Any]) -> httpx.Response:
-        request = self._http.build_request(method, path, **fields)
+        headers = {**self._headers_of_call(), **fields.pop("headers", {})}
+        request = self._http.build_request(method, path, headers=headers, **fields)
         try:
             async with asyncio.timeout(bounds.head_s):
                 return await self._http.send(request, stream=True)
         except TimeoutError as error:
             raise httpx.ReadTimeout("no answer came in time") from error
+
+
+def tcp_or_socket(
+    *,
+    certificates: ssl.SSLContext,
+    socket_path: str | None = None,
+    most: int = 100,
+    most_idle: int = 10,
+    idle_s: float = 60.0,
+) -> Transport:
+    """Connections over TCP, or over the unix socket at `socket_path`: `most` at once, of which so many stay open while
+    idle, for `idle_s` seconds."""
+    limits = httpx.Limits(max_connections=most, max_keepalive_connections=most_idle, keepalive_expiry=idle_s)
+    return httpx.AsyncHTTPTransport(uds=socket_path, limits=limits, verify=certificates)
 
 
 def _check_head(response: httpx.Response, bounds: Bounds) -> None:

@@ -13,6 +13,7 @@ from backend_api.sandboxes.domain.choices import SandboxConfiguration
 from backend_api.sandboxes.domain.errors import SandboxNotAllowedError
 from backend_api.sandboxes.manager.choices import ManagerChoices
 from backend_api.sandboxes.manager.client import SandboxManagerClient
+from backend_api.sandboxes.manager.rest import manager_http
 from sandbox_manager.bootstrap.app import create_app
 from sandbox_manager.bootstrap.settings import Settings
 from sandbox_manager.bootstrap.wiring import wire_over
@@ -234,8 +235,9 @@ async def test_a_gateway_reads_what_is_allowed_and_asks_for_it_by_name(
     async def configuration_of(session_id: str) -> SandboxConfiguration:
         return SandboxConfiguration(image="gone" if session_id == "s2" else "py", size="large")
 
-    choices = await ManagerChoices(client)()
-    gateway = SandboxManagerClient(client, configuration_of=configuration_of)
+    over = manager_http("http://manager", TOKEN, client._transport)  # pyright: ignore[reportPrivateUsage] -- of the same application
+    choices = await ManagerChoices(over)()
+    gateway = SandboxManagerClient(over, configuration_of=configuration_of)
     ready = await gateway.ensure("s1", "u1")
     with pytest.raises(SandboxNotAllowedError, match=r"agent-sandbox:gone is missing\. Under Settings"):
         await gateway.ensure("s2", "u1")

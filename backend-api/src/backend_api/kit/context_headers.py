@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import httpx
-
 from service_kit.observation.context import work_headers
 from service_kit.observation.spans import TRACEPARENT, current_traceparent
 
@@ -14,8 +12,3 @@ def context_headers() -> dict[str, str]:
     if (traceparent := current_traceparent()) is not None:
         headers[TRACEPARENT] = traceparent
     return headers
-
-
-async def add_context_headers(request: httpx.Request) -> None:
-    """A request hook for a client."""
-    request.headers.update(context_headers())

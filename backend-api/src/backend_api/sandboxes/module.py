@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 
 from pydantic import SecretStr, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -14,7 +14,7 @@ from backend_api.sandboxes.domain.changes import ChangeCursor
 from backend_api.sandboxes.manager.changes import ManagerSandboxChanges
 from backend_api.sandboxes.manager.choices import ManagerChoices
 from backend_api.sandboxes.manager.client import SandboxManagerClient
-from backend_api.sandboxes.manager.rest import manager_http
+from backend_api.sandboxes.manager.rest import BOUNDS, manager_http, raise_for
 from backend_api.sandboxes.manager.snapshots import ManagerSnapshots
 from backend_api.sandboxes.manager.start_announcer import Announce
 from backend_api.sandboxes.remote import (
@@ -53,13 +53,12 @@ async def open_sandboxes(
     remote hosts; `sandbox_choices` and `sandbox_probe`. Connections to the manager and the endpoints are closed at the
     end."""
     token = settings.sandbox_manager_token.get_secret_value()
-    async with manager_http(settings.sandbox_manager_url, token) as http:
+    async with aclosing(manager_http(settings.sandbox_manager_url, token)) as http:
         routes = HostRoutes()
         client = SandboxManagerClient(http, announce=announce_sandbox, configuration_of=routes.configuration_of)
 
         async def probe() -> None:
-            response = await http.get("/healthz")
-            response.raise_for_status()
+            raise_for(await http.ask("GET", "/healthz", BOUNDS))
 
         of_sessions = RoutedSandboxes(client, client, routes)
         async with Endpoints(client) as endpoints:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 
 import httpx
 import pytest
@@ -20,7 +20,10 @@ from backend_api.kit.mongo.database import Database
 from backend_api.main.stores import connect
 from backend_api.sandboxes.domain.errors import SandboxUnavailableError
 from backend_api.sandboxes.manager.changes import ManagerSandboxChanges
+from backend_api.sandboxes.manager.rest import manager_http
 from contracts.sandboxes import Sandbox as WireSandbox
+from service_kit.bounded_http import BoundedHttp
+from support.answering import AnsweringTransport
 from support.backend_stores import ANNA, add_session
 from support.memory.session_stream import MemorySessionStream
 from support.servers import Server
@@ -75,7 +78,7 @@ class Manager:
         return httpx.Response(200, content=told())
 
 
-def teller(client: httpx.AsyncClient, database: Database) -> PublishSandboxChanges:
+def teller(client: BoundedHttp, database: Database) -> PublishSandboxChanges:
     return PublishSandboxChanges(
         ManagerSandboxChanges(client, MongoChangeCursor()),
         MongoSandboxChangeLog(database),
@@ -108,7 +111,7 @@ async def test_each_news_is_told_once_by_two_gateways_and_only_what_is_worth_it(
         )
         clients = [
             await stack.enter_async_context(
-                httpx.AsyncClient(transport=httpx.MockTransport(manager), base_url="http://manager")
+                aclosing(manager_http("http://manager", "token", AnsweringTransport(manager)))
             )
             for _ in range(2)
         ]
@@ -149,7 +152,7 @@ async def test_a_gateway_that_comes_back_hears_what_it_missed_and_so_it_does_whe
         session_id = await add_session(MongoSessionRepository(database), ANNA)
         manager = Manager([frame(1, session_id, "ready", notice="Soon.")])
         client = await stack.enter_async_context(
-            httpx.AsyncClient(transport=httpx.MockTransport(manager), base_url="http://manager")
+            aclosing(manager_http("http://manager", "token", AnsweringTransport(manager)))
         )
         await teller(client, database).publish_changes()
 
@@ -168,13 +171,11 @@ async def test_a_gateway_that_comes_back_hears_what_it_missed_and_so_it_does_whe
 
 
 @asynccontextmanager
-async def one_session(
-    uri: str, name: str, manager: Manager
-) -> AsyncGenerator[tuple[Database, SessionId, httpx.AsyncClient]]:
+async def one_session(uri: str, name: str, manager: Manager) -> AsyncGenerator[tuple[Database, SessionId, BoundedHttp]]:
     """A database with one session of Anna, and a way to the manager."""
     async with (
         connect(uri, name) as database,
-        httpx.AsyncClient(transport=httpx.MockTransport(manager), base_url="http://manager") as client,
+        aclosing(manager_http("http://manager", "token", AnsweringTransport(manager))) as client,
     ):
         yield database, await add_session(MongoSessionRepository(database), ANNA), client
 
@@ -265,7 +266,7 @@ async def test_files_that_take_up_nearly_all_they_may_are_told_once_for_each_tim
             ]
         )
         client = await stack.enter_async_context(
-            httpx.AsyncClient(transport=httpx.MockTransport(manager), base_url="http://manager")
+            aclosing(manager_http("http://manager", "token", AnsweringTransport(manager)))
         )
         await teller(client, database).publish_changes()
         assert await told(database, session_id) == ["Over 80 %.", "Full.", "Over 80 %."]

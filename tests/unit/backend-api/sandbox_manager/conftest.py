@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
+from contextlib import aclosing
 
-import httpx
 import pytest
 
 from backend_api.sandboxes.manager.rest import manager_http
+from service_kit.bounded_http import BoundedHttp
 
 
 @pytest.fixture
-async def http() -> AsyncGenerator[httpx.AsyncClient]:
-    async with manager_http("http://manager", "token") as client:
+async def http() -> AsyncGenerator[BoundedHttp]:
+    async with aclosing(manager_http("http://manager", "token")) as client:
         yield client

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import aclosing
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -20,11 +21,14 @@ from backend_api.sandboxes.domain.errors import (
     SandboxUnavailableError,
 )
 from backend_api.sandboxes.manager.client import SandboxManagerClient
+from backend_api.sandboxes.manager.rest import manager_http
 from contracts.errors import Problem
 from contracts.sandboxes import EndpointToken, SandboxList
 from contracts.sandboxes import Sandbox as WireSandbox
 from contracts.sandboxes import SandboxStatus as WireStatus
+from service_kit.bounded_http import BoundedHttp
 from service_kit.problems import domain_problem
+from support.answering import AnsweringTransport
 from support.stage import Stage, until
 
 NOW = datetime.now(UTC)
@@ -62,7 +66,7 @@ class Manager:
         self.now = 0.0
 
     def client(self, **fields: Any) -> SandboxManagerClient:
-        http = httpx.AsyncClient(transport=httpx.MockTransport(self.answer), base_url="http://manager")
+        http = manager_http("http://manager", "token", AnsweringTransport(self.answer))
         return SandboxManagerClient(http, clock=lambda: self.now, **fields)
 
     def answer(self, request: httpx.Request) -> httpx.Response:
@@ -169,7 +173,7 @@ async def test_a_problem_of_the_manager_gives_its_detail() -> None:
 
 
 async def test_an_answer_that_is_none_of_the_managers_says_what_to_look_at(
-    respx_mock: MockRouter, http: httpx.AsyncClient
+    respx_mock: MockRouter, http: BoundedHttp
 ) -> None:
     """Such as the page a proxy before the manager answers with."""
     respx_mock.route().respond(html="<!doctype html><title>Welcome</title>")
@@ -180,16 +184,14 @@ async def test_an_answer_that_is_none_of_the_managers_says_what_to_look_at(
             await call
 
 
-async def test_an_unreachable_manager_is_unavailable(respx_mock: MockRouter, http: httpx.AsyncClient) -> None:
+async def test_an_unreachable_manager_is_unavailable(respx_mock: MockRouter, http: BoundedHttp) -> None:
     respx_mock.route().mock(side_effect=httpx.ConnectError)
     with pytest.raises(SandboxUnavailableError, match="can't be reached"):
         await SandboxManagerClient(http, reach_for_s=0.0).ensure("s", "u")
 
 
 @pytest.mark.respx(assert_all_called=False)  # It is looked at only where it takes long.
-async def test_a_manager_that_is_away_for_a_moment_is_waited_for(
-    respx_mock: MockRouter, http: httpx.AsyncClient
-) -> None:
+async def test_a_manager_that_is_away_for_a_moment_is_waited_for(respx_mock: MockRouter, http: BoundedHttp) -> None:
     busy = Problem(title="Busy", status=503, detail="Its database is away.", code="registry_unavailable")
     respx_mock.get("http://manager/sandboxes").respond(json={"items": []})
     respx_mock.post("http://manager/sandboxes").mock(
@@ -284,7 +286,7 @@ def telling(stage: Stage, manager: Manager, released: asyncio.Event) -> SandboxM
     async def announce(session_id: SessionId, event: SandboxUpdated) -> None:
         await stage.stream.append(session_id, await stage.log.append(session_id, [event]))
 
-    http = httpx.AsyncClient(transport=httpx.MockTransport(answer), base_url="http://manager")
+    http = manager_http("http://manager", "token", AnsweringTransport(answer))
     return SandboxManagerClient(http, announce=announce, clock=lambda: manager.now)
 
 
@@ -336,7 +338,7 @@ async def test_a_start_that_is_over_when_its_place_was_looked_up_is_no_start_any
     async def announce(session_id: SessionId, event: SandboxUpdated) -> None:
         await stage.stream.append(session_id, await stage.log.append(session_id, [event]))
 
-    http = httpx.AsyncClient(transport=httpx.MockTransport(answer), base_url="http://manager")
+    http = manager_http("http://manager", "token", AnsweringTransport(answer))
     client = SandboxManagerClient(http, announce=announce, clock=lambda: manager.now)
     first = asyncio.create_task(client.ensure(session, "u"))
     await asyncio.wait_for(looking.wait(), 5)
@@ -373,7 +375,7 @@ async def test_a_start_that_is_cancelled_while_it_is_asked_for_leaves_the_line_a
             await answered.wait()
         return manager.answer(request)
 
-    http = httpx.AsyncClient(transport=httpx.MockTransport(answer), base_url="http://manager")
+    http = manager_http("http://manager", "token", AnsweringTransport(answer))
     asking = asyncio.create_task(SandboxManagerClient(http).ensure("s", "u"))
     await asyncio.wait_for(asked.wait(), 5)
     asking.cancel()
@@ -383,9 +385,7 @@ async def test_a_start_that_is_cancelled_while_it_is_asked_for_leaves_the_line_a
     assert manager.calls.index("POST /sandboxes") < manager.calls.index("DELETE /sandboxes/b1")
 
 
-async def test_one_that_was_given_up_before_it_was_ready_is_none(
-    respx_mock: MockRouter, http: httpx.AsyncClient
-) -> None:
+async def test_one_that_was_given_up_before_it_was_ready_is_none(respx_mock: MockRouter, http: BoundedHttp) -> None:
     given_up = sandbox(WireStatus.GONE, was_never_there=True, reason="The computer was deleted.")
     respx_mock.get("http://manager/sandboxes").respond(content=SandboxList(items=[given_up]).model_dump_json())
     told = await SandboxManagerClient(http).status("s")
@@ -407,7 +407,7 @@ async def test_the_same_place_in_line_is_told_anew_where_it_was_given_up_in_betw
 
 @pytest.mark.parametrize(("header", "seconds"), [({"retry-after": "7"}, 7), ({"retry-after": "soon"}, 60), ({}, 60)])
 async def test_a_limit_of_the_manager_is_told_as_one_with_its_time(
-    respx_mock: MockRouter, http: httpx.AsyncClient, header: dict[str, str], seconds: int
+    respx_mock: MockRouter, http: BoundedHttp, header: dict[str, str], seconds: int
 ) -> None:
     refused = Problem(title="t", status=429, detail="You have 3 computers.", code="quota")
     respx_mock.route().respond(429, headers=header, content=refused.model_dump_json())
@@ -424,7 +424,7 @@ async def test_a_manager_that_hangs_holds_up_no_page_that_opens() -> None:
         await asyncio.Event().wait()
         raise AssertionError
 
-    async with httpx.AsyncClient(transport=httpx.MockTransport(hang), base_url="http://manager") as http:
+    async with aclosing(manager_http("http://manager", "token", AnsweringTransport(hang))) as http:
         client = SandboxManagerClient(http, look_s=0.05)
         with pytest.raises(SandboxUnavailableError, match="can't be reached"):
             async with asyncio.timeout(10):

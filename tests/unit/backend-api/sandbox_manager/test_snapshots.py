@@ -7,6 +7,7 @@ from respx import MockRouter
 from backend_api.sandboxes.domain.errors import SandboxUnavailableError
 from backend_api.sandboxes.domain.snapshots import SnapshotNotFoundError, SnapshotRefusedError
 from backend_api.sandboxes.manager.snapshots import ManagerSnapshots
+from service_kit.bounded_http import BoundedHttp
 
 KEPT = {"id": "n1", "name": "one", "created_at": "2026-01-01T00:00:00Z", "bytes": 3, "content_bytes": 5, "files": 1}
 ALL = "http://manager/workspaces/s/snapshots"
@@ -18,7 +19,7 @@ def forgotten() -> list[str]:
 
 
 @pytest.fixture
-def snapshots(http: httpx.AsyncClient, forgotten: list[str]) -> ManagerSnapshots:
+def snapshots(http: BoundedHttp, forgotten: list[str]) -> ManagerSnapshots:
     return ManagerSnapshots(http, forgotten.append)
 
 
@@ -71,9 +72,7 @@ async def test_a_manager_of_another_engine_is_passed_by(respx_mock: MockRouter, 
     assert (await snapshots.create("s", "u", "one")).name == "one"
 
 
-async def test_where_all_managers_are_of_another_engine_that_is_told(
-    respx_mock: MockRouter, http: httpx.AsyncClient
-) -> None:
+async def test_where_all_managers_are_of_another_engine_that_is_told(respx_mock: MockRouter, http: BoundedHttp) -> None:
     asked = respx_mock.post(ALL).mock(ELSEWHERE)
     with pytest.raises(SandboxUnavailableError, match="Elsewhere"):
         await ManagerSnapshots(http, lambda _: None, reach_for_s=0.05).create("s", "u", "one")

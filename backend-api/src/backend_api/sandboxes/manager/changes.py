@@ -5,23 +5,26 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 
-import httpx
 from pydantic import ValidationError
 
 from backend_api.agent.events import Notice, SandboxState, SandboxUpdated
 from backend_api.kit.ids import SessionId
 from backend_api.sandboxes.domain.changes import ChangeCursor, DiskWarning, SandboxChange
 from backend_api.sandboxes.domain.errors import SandboxUnavailableError
-from backend_api.sandboxes.manager.rest import parse
+from backend_api.sandboxes.manager.rest import BOUNDS, parse
 from contracts.sandboxes import Sandbox as WireSandbox
 from contracts.sandboxes import SandboxList
 from contracts.sandboxes import SandboxStatus as WireStatus
+from service_kit.bounded_http import BoundedHttp, Bounds, StreamedAnswer, TransportError
 
 SILENT_FOR_S = 30.0
 """The manager sends something at least every ten."""
 GENERATION = 1_000_000
 DISK_CODE = "computer.disk"
 _FILLING_PERCENT = 80
+_LINE_BYTES = 64 * 1024
+_STREAM = Bounds(body_bytes=2**30, head_s=SILENT_FOR_S, silent_s=SILENT_FOR_S)
+"""After a gigabyte it is opened anew."""
 _UNREACHABLE = "The sandbox manager's stream of changes can't be reached."
 _SHOWN: dict[WireStatus, SandboxState] = {
     WireStatus.READY: "ready",
@@ -35,7 +38,7 @@ class ManagerSandboxChanges:
     """Continues after the last change that any gateway has read, with whichever manager answers. If the manager no
     longer knows that change, the present state of all sandboxes is read."""
 
-    def __init__(self, http: httpx.AsyncClient, cursor: ChangeCursor) -> None:
+    def __init__(self, http: BoundedHttp, cursor: ChangeCursor) -> None:
         self._http = http
         self._cursor = cursor
         self._last: str | None = None
@@ -43,28 +46,27 @@ class ManagerSandboxChanges:
 
     @asynccontextmanager
     async def subscribe(self) -> AsyncGenerator[AsyncIterator[SandboxChange | DiskWarning]]:
-        timeout = httpx.Timeout(5.0, read=SILENT_FOR_S)
         cursor = None if self._is_lost else self._last or await self._cursor.load()
         headers = {"Last-Event-ID": cursor} if cursor else {}
         try:
-            async with self._http.stream("GET", "/sandboxes/events", headers=headers, timeout=timeout) as response:
-                if response.status_code == 404:
+            async with self._http.stream("GET", "/sandboxes/events", _STREAM, headers=headers) as response:
+                if response.status == 404:
                     self._is_lost = True
                 if not response.is_success:
                     raise SandboxUnavailableError(_UNREACHABLE)
                 yield self._changes(response)
-        except httpx.TransportError as error:
+        except TransportError as error:
             raise SandboxUnavailableError(_UNREACHABLE) from error
 
-    async def _changes(self, response: httpx.Response) -> AsyncIterator[SandboxChange | DiskWarning]:
+    async def _changes(self, answer: StreamedAnswer) -> AsyncIterator[SandboxChange | DiskWarning]:
         cursor = None
         if self._is_lost:
             for sandbox in await self._list():
                 for change in _changes_of(sandbox, sandbox):
                     yield change
             self._is_lost, self._last = False, None
-        async for line in response.aiter_lines():
-            name, _, value = line.partition(": ")
+        async for line in answer.lines(_LINE_BYTES):
+            name, _, value = line.decode("utf-8", "replace").partition(": ")
             if name == "id":
                 cursor = value
             elif name == "data":
@@ -86,7 +88,7 @@ class ManagerSandboxChanges:
             yield change
 
     async def _list(self, **whose: str) -> list[WireSandbox]:
-        response = await self._http.get("/sandboxes", params=whose)
+        response = await self._http.ask("GET", "/sandboxes", BOUNDS, params=whose)
         if not response.is_success:
             raise SandboxUnavailableError(_UNREACHABLE)
         return parse(SandboxList, response).items

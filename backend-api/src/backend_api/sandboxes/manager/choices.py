@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import httpx
-
 from backend_api.sandboxes.domain.choices import ImageChoice, SandboxChoices, SandboxSize, SizeChoice
 from backend_api.sandboxes.manager.rest import ask_manager, parse, raise_for
 from contracts import sandboxes as wire
+from service_kit.bounded_http import BoundedHttp
 
 
 class ManagerChoices:
     """Reads the choices each time: the operator may have built an image meanwhile."""
 
-    def __init__(self, http: httpx.AsyncClient) -> None:
+    def __init__(self, http: BoundedHttp) -> None:
         self._http = http
 
     async def __call__(self) -> SandboxChoices:

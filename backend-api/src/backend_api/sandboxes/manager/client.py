@@ -11,8 +11,6 @@ from datetime import UTC, datetime
 from typing import Any
 from weakref import WeakValueDictionary
 
-import httpx
-
 from backend_api.kit.ids import SessionId
 from backend_api.sandboxes.domain.choices import USUAL, SandboxConfiguration
 from backend_api.sandboxes.domain.entity import Sandbox, SandboxStatus, Scope
@@ -32,6 +30,7 @@ from contracts.sandboxes import EndpointToken, SandboxList
 from contracts.sandboxes import Sandbox as WireSandbox
 from contracts.sandboxes import SandboxStatus as WireStatus
 from service_kit.amounts import duration_text
+from service_kit.bounded_http import Answer, BoundedHttp
 
 START_DEADLINE_S = 120.0
 KEEP_ALIVE_EVERY_S = 20.0
@@ -67,7 +66,7 @@ class SandboxManagerClient:
 
     def __init__(
         self,
-        http: httpx.AsyncClient,
+        http: BoundedHttp,
         *,
         announce: Announce = unannounced,
         configuration_of: ConfigurationOf = always_usual,
@@ -165,7 +164,7 @@ class SandboxManagerClient:
     async def renew(self, session_id: str) -> SandboxStatus:
         for sandbox in await self._find(session_id):
             response = await self._send("POST", f"/sandboxes/{sandbox.id}/renew")
-            if response.status_code in (404, 409):
+            if response.status in (404, 409):
                 self.forget_session(session_id)
             raise_for(response)
             return _status(parse(WireSandbox, response))
@@ -185,7 +184,7 @@ class SandboxManagerClient:
         )
         for identifier in ids:
             response = await self._send("POST", f"/sandboxes/{identifier}/renew", reach_for_s=0.0)
-            if response.status_code in (404, 409):
+            if response.status in (404, 409):
                 self.forget_session(session_id)
             else:
                 raise_for(response)
@@ -204,7 +203,7 @@ class SandboxManagerClient:
             return cached
         body = {"scopes": sorted(scope.value for scope in wanted), "ttl_s": TOKEN_TTL_S}
         response = await self._send("POST", f"/sandboxes/{sandbox.id}/tokens", json=body)
-        if response.status_code in (404, 409):
+        if response.status in (404, 409):
             self.forget(sandbox)
         raise_for(response)
         token = parse(EndpointToken, response)
@@ -249,7 +248,7 @@ class SandboxManagerClient:
             asking.cancel()
             raise
 
-    async def _leave_queue(self, session_id: str, asking: asyncio.Task[httpx.Response]) -> None:
+    async def _leave_queue(self, session_id: str, asking: asyncio.Task[Answer]) -> None:
         """Give up the place in the queue, even one that was only just requested, as nobody waits any more; a sandbox
         that has left the queue is kept."""
         with contextlib.suppress(SandboxUnavailableError, TimeoutError):
@@ -288,7 +287,7 @@ class SandboxManagerClient:
         raise_for(response)
         return parse(SandboxList, response).items
 
-    async def _send(self, method: str, path: str, *, reach_for_s: float | None = None, **fields: Any) -> httpx.Response:
+    async def _send(self, method: str, path: str, *, reach_for_s: float | None = None, **fields: Any) -> Answer:
         reach_for_s = self._reach_for_s if reach_for_s is None else reach_for_s
         return await ask_manager(self._http, method, path, reach_for_s=reach_for_s, **fields)
 

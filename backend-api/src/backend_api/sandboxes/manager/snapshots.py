@@ -6,15 +6,15 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-import httpx
-
 from backend_api.sandboxes.domain.errors import SandboxUnavailableError
 from backend_api.sandboxes.domain.snapshots import KeptSnapshots, Snapshot, SnapshotNotFoundError, SnapshotRefusedError
-from backend_api.sandboxes.manager.rest import REACH_FOR_S, UNREACHED, parse, problem_of
+from backend_api.sandboxes.manager.rest import BODY_BYTES, REACH_FOR_S, UNREACHED, UNUSABLE, parse, problem_of
 from contracts.workspaces import Snapshot as WireSnapshot
 from contracts.workspaces import SnapshotList
+from service_kit.bounded_http import Answer, BoundedHttp, Bounds, RefusedAnswerError, TransportError
 
-_PACKING_S = 330.0
+_BOUNDS = Bounds(body_bytes=BODY_BYTES, head_s=330.0, silent_s=20.0)
+"""Longer than a workspace takes to pack."""
 _ELSEWHERE = "elsewhere"
 _PAUSE_S = 0.1
 
@@ -26,9 +26,7 @@ class ManagerSnapshots:
     until it reaches the right one.
     """
 
-    def __init__(
-        self, http: httpx.AsyncClient, forget: Callable[[str], None], *, reach_for_s: float = REACH_FOR_S
-    ) -> None:
+    def __init__(self, http: BoundedHttp, forget: Callable[[str], None], *, reach_for_s: float = REACH_FOR_S) -> None:
         self._http = http
         self._forget = forget
         self._reach_for_s = reach_for_s
@@ -49,14 +47,15 @@ class ManagerSnapshots:
     async def delete(self, session_id: str, user_id: str, snapshot_id: str) -> None:
         await self._send("DELETE", session_id, user_id, f"/{snapshot_id}")
 
-    async def _send(self, method: str, session_id: str, user_id: str, path: str = "", **fields: Any) -> httpx.Response:
+    async def _send(self, method: str, session_id: str, user_id: str, path: str = "", **fields: Any) -> Answer:
         url = f"/workspaces/{session_id}/snapshots{path}"
-        timeout = httpx.Timeout(_PACKING_S, connect=5.0)
         until = asyncio.get_running_loop().time() + self._reach_for_s
         while True:
             try:
-                response = await self._http.request(method, url, params={"user_id": user_id}, timeout=timeout, **fields)
-            except httpx.TransportError as error:
+                response = await self._http.ask(method, url, _BOUNDS, params={"user_id": user_id}, **fields)
+            except RefusedAnswerError as error:
+                raise SandboxUnavailableError(UNUSABLE) from error
+            except TransportError as error:
                 raise SandboxUnavailableError(UNREACHED) from error
             if response.is_success:
                 return response
@@ -64,14 +63,14 @@ class ManagerSnapshots:
             if code != _ELSEWHERE or asyncio.get_running_loop().time() >= until:
                 break
             await asyncio.sleep(_PAUSE_S)
-        if response.status_code == 404:
+        if response.status == 404:
             raise SnapshotNotFoundError("There is no such snapshot.")
-        if response.status_code == 409:
+        if response.status == 409:
             raise SnapshotRefusedError(detail)
         raise SandboxUnavailableError(detail)
 
 
-def _read(response: httpx.Response) -> Snapshot:
+def _read(response: Answer) -> Snapshot:
     return _snapshot(parse(WireSnapshot, response))
 
 

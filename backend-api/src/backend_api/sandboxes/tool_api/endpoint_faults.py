@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
-import httpx
-
 from backend_api.sandboxes.domain.entity import Sandbox
 from backend_api.sandboxes.domain.errors import SandboxLostError, SandboxUnavailableError
 from backend_api.sandboxes.tool_api.endpoints import Endpoints
-from service_kit.bounded_http import RefusedAnswerError
+from service_kit.bounded_http import NoConnectionError, NoFreeConnectionError, RefusedAnswerError, TransportError
 
 
 @asynccontextmanager
@@ -20,13 +18,13 @@ async def endpoint_faults(endpoints: Endpoints, sandbox: Sandbox, *, refused: st
     again."""
     try:
         yield
-    except httpx.PoolTimeout as error:
+    except NoFreeConnectionError as error:
         raise SandboxUnavailableError("The computer is busy with other calls. Try again in a moment.") from error
-    except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+    except NoConnectionError as error:
         await endpoints.forget(sandbox)
         raise SandboxUnavailableError("The computer does not answer. Try again in a moment.") from error
     except RefusedAnswerError as error:
         raise SandboxLostError(refused) from error
-    except httpx.TransportError as error:
+    except TransportError as error:
         await endpoints.forget(sandbox)
         raise SandboxLostError(broken) from error

@@ -13,13 +13,11 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-import httpx
-
-from backend_api.kit.context_headers import add_context_headers
+from backend_api.kit.context_headers import context_headers
 from backend_api.sandboxes.domain.entity import Sandbox, Scope
 from backend_api.sandboxes.domain.errors import NotOnRemoteHostError, SandboxUnavailableError
 from contracts.sandboxes import EndpointToken
-from service_kit.bounded_http import Answer, BoundedHttp, Bounds, StreamedAnswer
+from service_kit.bounded_http import Answer, BoundedHttp, Bounds, StreamedAnswer, tcp_or_socket
 
 MAX_ENDPOINTS = 500
 CONNECT_DEADLINE_S = 5.0
@@ -189,17 +187,16 @@ async def _close(pools: Iterable[_Pool]) -> None:
 
 
 def _open(address: str, sandbox: Sandbox) -> _Pool:
-    limits = httpx.Limits(max_connections=100, max_keepalive_connections=10, keepalive_expiry=60.0)
     if address.startswith("unix:"):
         socket = SafeSocket(address.removeprefix("unix:"))
-        transport = httpx.AsyncHTTPTransport(uds=socket.path, limits=limits, verify=_NO_TLS)
+        transport = tcp_or_socket(socket_path=socket.path, certificates=_NO_TLS)
     else:
-        socket, transport = None, httpx.AsyncHTTPTransport(limits=limits, verify=_NO_TLS)
+        socket, transport = None, tcp_or_socket(certificates=_NO_TLS)
     http = BoundedHttp(
         transport,
         base_url="http://endpoint" if socket is not None else address,
         connect_s=CONNECT_DEADLINE_S,
         fields={"sandbox_id": sandbox.id, "session_id": sandbox.session_id},
-        hook=add_context_headers,
+        headers_of_call=context_headers,
     )
     return _Pool(http, address, socket)

@@ -6,10 +6,9 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from typing import Annotated, Any, Literal
 
-import httpx
 from opentelemetry.trace import Span, SpanKind
 from pydantic import BaseModel, Field, TypeAdapter
 
@@ -23,7 +22,7 @@ from backend_api.sandboxes.tool_api.remote_spans import record_remote_spans
 from backend_api.sandboxes.tool_api.shown_pictures import shown_of
 from contracts.tools import MAX_OUTPUT_CHARACTERS, OutputFrame, ToolResult
 from contracts.tools import ToolCall as WireCall
-from service_kit.bounded_http import Bounds, StreamedAnswer
+from service_kit.bounded_http import Bounds, StreamedAnswer, TransportError
 from service_kit.bounded_json import MalformedJsonError, read_json
 from service_kit.observation.spans import span
 
@@ -42,7 +41,6 @@ NOT_SHOWN = "\n[There is more output than is shown while it comes.]\n"
 CALL = Bounds(body_bytes=32 * 1024 * 1024, head_s=30.0, whole_s=700.0)
 CANCEL = Bounds(body_bytes=64 * 1024, head_s=CANCEL_DEADLINE_S, whole_s=CANCEL_DEADLINE_S)
 _MOST_VALUES = 20_000
-_YIELD_EVERY = 64
 
 
 class _ResultFrame(BaseModel):
@@ -117,13 +115,13 @@ class ToolApiSandboxTools:
         try:
             async with asyncio.timeout(CANCEL_DEADLINE_S):
                 await endpoint.ask("POST", f"/calls/{call_id}/cancel", CANCEL)
-        except (TimeoutError, httpx.HTTPError):
+        except (TimeoutError, TransportError):
             logger.warning("a cancelled call did not confirm in time", extra={"call_id": call_id})
 
 
 async def _read(answer: StreamedAnswer, on_output: Callable[[str], Awaitable[None]]) -> _ResultFrame:
     room, frames = MAX_OUTPUT_CHARACTERS, 0
-    async for line in _lines(answer):
+    async for line in answer.lines(MAX_LINE_BYTES):
         try:
             frame = read_json(_FRAME, line, most_values=_MOST_VALUES)
         except MalformedJsonError as error:
@@ -141,27 +139,6 @@ async def _read(answer: StreamedAnswer, on_output: Callable[[str], Awaitable[Non
         else:
             await on_output(frame.text)
     raise SandboxLostError("The computer ended the call without a result.")
-
-
-async def _lines(answer: StreamedAnswer) -> AsyncIterator[bytes]:
-    rest = bytearray()
-    count = 0
-    async for piece in answer.pieces():
-        searched = len(rest)
-        rest += piece
-        while (end := rest.find(b"\n", searched)) >= 0:
-            line = bytes(memoryview(rest)[:end])
-            del rest[: end + 1]
-            searched = 0
-            if line.strip():
-                yield line
-            count += 1
-            if count % _YIELD_EVERY == 0:
-                await asyncio.sleep(0)
-        if len(rest) > MAX_LINE_BYTES:
-            raise SandboxLostError("The computer's result is larger than allowed.")
-    if rest.strip():
-        yield bytes(rest)
 
 
 def outcome_of(result: ToolResult) -> Done:

@@ -8,7 +8,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
-import httpx
 from pydantic import Field, TypeAdapter
 
 from backend_api.sandboxes.domain.entity import Sandbox, Scope
@@ -19,7 +18,7 @@ from backend_api.sandboxes.tool_api.endpoints import Endpoints
 from backend_api.sandboxes.tool_api.problems import error_of
 from contracts.tools import MAX_LISTED, FileContent, Uploaded
 from contracts.tools import FileEntry as WireEntry
-from service_kit.bounded_http import Bounds, StreamedAnswer, declared_length
+from service_kit.bounded_http import Bounds, StreamedAnswer, TransportError, declared_length
 from service_kit.bounded_json import MalformedJsonError, read_json
 
 SCOPES = (Scope.FILES,)
@@ -144,7 +143,7 @@ async def _chunks(answer: StreamedAnswer) -> AsyncIterator[bytes]:
     try:
         async for piece in answer.pieces():
             yield piece
-    except httpx.TransportError as error:
+    except TransportError as error:
         raise SandboxLostError("The connection to the computer broke in the middle of the file.") from error
 
 

@@ -10,13 +10,11 @@ import stat
 from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
 
-import httpx
-
 from sandbox_manager.domain.errors import EngineUnavailableError
 from sandbox_manager.domain.ports import Report, Usage
 from sandbox_manager.infrastructure.runtimes.process.limits import Limits
 from sandbox_manager.infrastructure.runtimes.sandbox_profile import LONGEST_ANSWER, report_of
-from service_kit.bounded_http import BoundedHttp, Bounds
+from service_kit.bounded_http import BoundedHttp, Bounds, TransportError, tcp_or_socket
 
 _ANSWER_S = 4.0
 _BOUNDS = Bounds(body_bytes=LONGEST_ANSWER, head_s=_ANSWER_S, whole_s=_ANSWER_S)
@@ -35,7 +33,7 @@ async def keep_alive(sandbox_id: str, endpoint: Path, token: str) -> Report:
     try:
         if not stat.S_ISSOCK(os.fstat(held).st_mode):
             raise EngineUnavailableError(_SILENT)
-        transport = httpx.AsyncHTTPTransport(uds=f"/proc/self/fd/{held}", verify=_NO_TLS)
+        transport = tcp_or_socket(socket_path=f"/proc/self/fd/{held}", certificates=_NO_TLS)
         http = BoundedHttp(
             transport, base_url="http://endpoint", connect_s=_ANSWER_S, fields={"sandbox_id": sandbox_id}
         )
@@ -46,7 +44,7 @@ async def keep_alive(sandbox_id: str, endpoint: Path, token: str) -> Report:
         if not answer.is_success:
             raise EngineUnavailableError(_SILENT)
         return report_of(answer.content.decode("utf-8", "replace"))
-    except httpx.HTTPError as error:
+    except TransportError as error:
         raise EngineUnavailableError(_SILENT) from error
     finally:
         os.close(held)
