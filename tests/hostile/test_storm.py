@@ -66,8 +66,7 @@ def settings(model_url: str) -> dict[str, str]:
         "SANDBOX_MAX_PER_USER": str(HOSTILE),
         "SANDBOX_MAX_PER_USER_TOTAL": str(HOSTILE),
         "RECONCILE_INTERVAL_S": f"{SWEEP_S:g}",
-        "RATE_LIMIT_MESSAGES_PER_MINUTE": "0",
-        "RATE_LIMIT_SESSIONS_PER_MINUTE": "0",
+        "RATE_LIMITS": "messages=0,sessions=0",
     }
 
 

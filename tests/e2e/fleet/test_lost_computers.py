@@ -29,7 +29,7 @@ _SETTINGS = {
     "SANDBOX_QUEUE_TIMEOUT_S": "10",
     "SANDBOX_IDLE_TIMEOUT_MINUTES": str(IDLE_S / 60),
     "RECONCILE_INTERVAL_S": "0.5",
-    "RATE_LIMIT_MESSAGES_PER_MINUTE": "0",
+    "RATE_LIMITS": "messages=0",
 }
 KEEPS = "run echo kept > kept.txt"
 

@@ -39,6 +39,8 @@ def test_a_start_takes_no_longer_than_the_gateway_waits_for_one(monkeypatch: pyt
         ("SANDBOX_SIZES", "a=1:512,a=2:512", "twice"),
         ("SANDBOX_SIZES", "default=1:512", "kept for the default"),
         ("SANDBOX_SIZES", "huge=8:65536", "it could never start"),
+        ("SNAPSHOT_LIMITS", "number=3", "count=10, mb=2048, total-mb=4096"),
+        ("SNAPSHOT_LIMITS", "mb=0", "mb is a number from 1"),
         ("SANDBOX_IMAGES", "py", "name=value"),
         ("SANDBOX_IMAGES", "py=--privileged", "no image"),
     ],

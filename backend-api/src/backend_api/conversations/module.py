@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 
-from pydantic import Field
-from pydantic_settings import BaseSettings, SettingsConfigDict
-
 from backend_api.agent.events import SandboxUpdated
 from backend_api.conversations.application.follow_events import FollowEvents
 from backend_api.conversations.application.follow_sessions import FollowSessions
@@ -32,7 +29,7 @@ from backend_api.conversations.mongo.titles import MongoTitles
 from backend_api.conversations.mongo.transcripts import MongoTranscripts
 from backend_api.conversations.redis.session_stream import RedisSessionStream
 from backend_api.identity.application.connection_auth import AuthenticatedConnections
-from backend_api.identity.application.limits import Limits
+from backend_api.identity.application.limits import Limits, Quotas
 from backend_api.identity.ports import RateLimiter
 from backend_api.kit.ids import SessionId, UserId
 from backend_api.kit.mongo.database import Database
@@ -41,19 +38,9 @@ from backend_api.kit.redis.hub import Hub
 from backend_api.module import Module, Parts
 
 
-class ConversationSettings(BaseSettings):
-    """Of the environment."""
-
-    model_config = SettingsConfigDict(frozen=True, extra="ignore", env_ignore_empty=True)
-
-    max_streams_per_user: int = Field(default=50, ge=0)
-    max_model_calls_mb_per_user: int = Field(default=500, ge=0)
-
-
 @asynccontextmanager
 async def open_conversations(
     *,
-    settings: ConversationSettings,
     database: Database,
     redis: Redis,
     hub: Hub,
@@ -61,6 +48,7 @@ async def open_conversations(
     connections: AuthenticatedConnections,
     limiter: RateLimiter,
     limits: Limits,
+    quotas: Quotas,
     rules_of: Callable[[UserId], Awaitable[OptionRules]],
     is_gateway: bool,
     poll_s: float = 1.0,
@@ -69,7 +57,7 @@ async def open_conversations(
     of sandboxes are shown. Changes of sessions are watched in a gateway alone."""
     repository, log = MongoSessionRepository(database), MongoEventLog(database)
     stream, feed = RedisSessionStream(redis, hub), MongoSessionFeed(database)
-    heads, slots = SessionHeads(log, poll_s), StreamSlots(settings.max_streams_per_user, connections)
+    heads, slots = SessionHeads(log, poll_s), StreamSlots(quotas.streams, connections)
 
     async def announce(session_id: SessionId, event: SandboxUpdated) -> None:
         await stream.append(session_id, await log.append(session_id, [event]))
@@ -84,7 +72,7 @@ async def open_conversations(
                 "stream": stream,
                 "transcripts": MongoTranscripts(database),
                 "titles": MongoTitles(database),
-                "kept_calls": MongoKeptCalls(database, most=settings.max_model_calls_mb_per_user * 1024**2),
+                "kept_calls": MongoKeptCalls(database, most=quotas.model_calls_mb * 1024**2),
                 "run_records": MongoRunRecords(),
                 "change_cursor": MongoChangeCursor(),
                 "announce_sandbox": announce,
@@ -103,7 +91,6 @@ async def open_conversations(
 CONVERSATIONS = Module(
     name="conversations",
     description="Sessions, their events and streams.",
-    settings=ConversationSettings,
     documents=DOCUMENTS,
     routes=[sessions.router, events.router, usage.router],
     is_busy=True,

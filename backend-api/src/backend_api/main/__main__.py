@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import sys
 
@@ -16,6 +17,7 @@ from backend_api.main.settings import SettingsError, load_settings, resolve_host
 from backend_api.main.wiring import web_options, wire_with
 from backend_api.sandboxes.tool_api.remote_spans import SERVICE as SANDBOX_SERVICE
 from service_kit.cancellation import let_cancellation_through
+from service_kit.former_settings import tell_of_former
 from service_kit.observation.logs import log_json_lines
 from service_kit.tracing import traced
 
@@ -28,6 +30,7 @@ def main() -> int:
     try:
         settings = load_settings()
         log_json_lines(settings.log_level)
+        tell_of_former(os.environ)
         planned, hosts = plan(settings), resolve_hosts(settings)
         closing = Closing()
         app = create_app(wire_with(planned, closing), web_options(planned))

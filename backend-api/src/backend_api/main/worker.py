@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import signal
 import sys
 from collections.abc import AsyncGenerator, Mapping
@@ -21,6 +22,7 @@ from backend_api.main.worker_app import build_worker_app
 from backend_api.runs.application.worker import Worker
 from backend_api.sandboxes.tool_api.remote_spans import SERVICE as SANDBOX_SERVICE
 from service_kit.cancellation import let_cancellation_through
+from service_kit.former_settings import tell_of_former
 from service_kit.observation.logs import log_json_lines
 from service_kit.tracing import traced
 
@@ -35,6 +37,7 @@ def main() -> int:
     try:
         settings = load_settings()
         log_json_lines(settings.log_level)
+        tell_of_former(os.environ)
         planned = plan(settings)
         hosts = resolve_hosts(settings) if settings.worker_port else []
     except SettingsError as error:

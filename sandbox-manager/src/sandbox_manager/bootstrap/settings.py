@@ -4,15 +4,28 @@ from __future__ import annotations
 
 import ipaddress
 import sys
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import BeforeValidator, Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from sandbox_manager.domain.configuration import Configurations, Size, parse_images, parse_sizes
+from service_kit.named_numbers import Number, read_numbers
 
 _CONFIG = SettingsConfigDict(frozen=True, extra="ignore", populate_by_name=True, env_ignore_empty=True)
 _SECRET_CHARACTERS = 32
+
+
+_SNAPSHOTS = {
+    "count": Number(default=10, most=10_000),
+    "mb": Number(default=2048, least=1, most=10**9),
+    "total-mb": Number(default=4096, least=1, most=10**9),
+}
+"""Of one conversation: how many, how much one holds, and what all take, packed."""
+
+
+def _read_snapshot_limits(given: object) -> object:
+    return read_numbers(given, _SNAPSHOTS) if isinstance(given, str) else given
 
 
 class SettingsError(Exception):
@@ -74,9 +87,9 @@ class WorkspaceSettings(BaseSettings):
 
     model_config = _CONFIG
 
-    max_snapshots: int = Field(default=10, ge=0, validation_alias="SNAPSHOT_MAX_PER_SESSION")
-    max_snapshot_mb: int = Field(default=2048, ge=1, validation_alias="SNAPSHOT_MAX_MB")
-    max_kept_mb: int = Field(default=4096, ge=1, validation_alias="SNAPSHOT_MAX_MB_PER_SESSION")
+    snapshots: Annotated[dict[str, int], NoDecode, BeforeValidator(_read_snapshot_limits)] = Field(
+        default="", validate_default=True, validation_alias="SNAPSHOT_LIMITS"
+    )
     cleanup_delay_s: float = Field(default=0, ge=0, validation_alias="WORKSPACE_CLEANUP_DELAY")
 
 
