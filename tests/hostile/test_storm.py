@@ -59,13 +59,12 @@ def settings(model_url: str) -> dict[str, str]:
         "SANDBOX_PYTHONPATH": os.pathsep.join((hostile, python_path("tool-api"))),
         "SANDBOX_DESKTOP": "false",
         "SANDBOX_MEMORY_MB": "256",
-        "SANDBOX_ADMIT_MEMORY_MB": "64",
         "SANDBOX_DISK_LIMIT_MB": "200",
         "SANDBOX_PIDS": "200",
         "SANDBOX_MAX_TOTAL": str(HOSTILE + 1),
         "SANDBOX_MAX_PER_USER": str(HOSTILE),
         "SANDBOX_MAX_PER_USER_TOTAL": str(HOSTILE),
-        "RECONCILE_INTERVAL_S": f"{SWEEP_S:g}",
+        "SANDBOX_TUNING": f"spare-mb=64,sweep-ms={1000 * SWEEP_S:.0f}",
         "RATE_LIMITS": "messages=0,sessions=0",
     }
 

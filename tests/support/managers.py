@@ -105,7 +105,7 @@ def manager_over(mongo: Server, database: str, **settings: str) -> Generator[Man
                 "SANDBOX_PYTHON": str(ROOT / ".venv-sandbox" / "bin" / "python"),
                 "SANDBOX_KERNEL_PYTHON": str(ROOT / ".venv-kernels" / "bin" / "python"),
                 "SANDBOX_PYTHONPATH": python_path("tool-api"),
-                "RECONCILE_INTERVAL_S": "0.2",
+                "SANDBOX_TUNING": "sweep-ms=200",
                 **settings,
             }
         )

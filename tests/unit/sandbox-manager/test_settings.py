@@ -22,11 +22,11 @@ def test_the_runtime_of_tests_is_no_value_a_deployment_can_set(monkeypatch: pyte
 def test_a_start_takes_no_longer_than_the_gateway_waits_for_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SANDBOX_MANAGER_TOKEN", "t" * 40)
     monkeypatch.setenv("MONGO_URI", "mongodb://127.0.0.1:1")
-    monkeypatch.setenv("SANDBOX_START_TIMEOUT_S", "110")
+    monkeypatch.setenv("SANDBOX_TUNING", "start-s=110")
     Settings()
 
-    monkeypatch.setenv("SANDBOX_START_TIMEOUT_S", "240")
-    with pytest.raises(SettingsError, match="SANDBOX_START_TIMEOUT_S"):
+    monkeypatch.setenv("SANDBOX_TUNING", "start-s=240")
+    with pytest.raises(SettingsError, match="SANDBOX_TUNING: .*start-s is a number from 1 to 110"):
         Settings()
 
 

@@ -29,9 +29,9 @@ def _sandbox_profile(settings: Settings) -> SandboxProfile:
         memory_bytes=settings.inside.memory_mb * 1024 * 1024,
         cpus=settings.inside.cpus,
         pids=settings.inside.pids,
-        orphan_s=round(settings.lifecycle.orphan_minutes * 60),
+        orphan_s=settings.lifecycle.tuning["orphan-s"],
         disk_bytes=settings.inside.disk_mb * 1024 * 1024,
-        max_files=settings.inside.max_files,
+        max_files=settings.lifecycle.tuning["files"],
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import sys
+from collections.abc import Callable, Mapping
 from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, SecretStr, ValidationError, field_validator, model_validator
@@ -24,8 +25,21 @@ _SNAPSHOTS = {
 """Of one conversation: how many, how much one holds, and what all take, packed."""
 
 
-def _read_snapshot_limits(given: object) -> object:
-    return read_numbers(given, _SNAPSHOTS) if isinstance(given, str) else given
+_TUNING = {
+    "queue-s": Number(default=300, least=1, most=86_400),
+    "start-s": Number(default=60, least=1, most=110),
+    "orphan-s": Number(default=600, most=10**6),
+    "sweep-ms": Number(default=15_000, least=50, most=600_000),
+    "spare-mb": Number(default=320, most=10**6),
+    "files": Number(default=500_000, most=10**9),
+}
+"""How long one waits for a place, a start may take, and a sandbox lives without a manager; how often is looked at what runs
+and what should; what has to be free for one more, and how many files a workspace may hold. The gateway waits no longer
+than 120 s for a start."""
+
+
+def _reader(known: Mapping[str, Number]) -> Callable[[object], object]:
+    return lambda given: read_numbers(given, known) if isinstance(given, str) else given
 
 
 class SettingsError(Exception):
@@ -70,16 +84,14 @@ class LifecycleSettings(BaseSettings):
     hard_hours: float = Field(default=24, gt=0, validation_alias="SANDBOX_TIMEOUT_HOURS")
     idle_minutes: float = Field(default=60, gt=0, validation_alias="SANDBOX_IDLE_TIMEOUT_MINUTES")
     pause_minutes: float = Field(default=120, ge=0, validation_alias="SANDBOX_PAUSE_LIMIT_MINUTES")
-    orphan_minutes: float = Field(default=10, ge=0, validation_alias="SANDBOX_ORPHAN_MINUTES")
     max_per_user_total: int = Field(default=10, ge=1, validation_alias="SANDBOX_MAX_PER_USER_TOTAL")
-    queue_timeout_s: float = Field(default=300, gt=0, validation_alias="SANDBOX_QUEUE_TIMEOUT_S")
-    admit_memory_mb: int = Field(default=320, ge=0, validation_alias="SANDBOX_ADMIT_MEMORY_MB")
     max_per_user: int = Field(default=5, ge=1, validation_alias="SANDBOX_MAX_PER_USER")
     max_total: int = Field(default=20, ge=1, validation_alias="SANDBOX_MAX_TOTAL")
-    start_deadline_s: float = Field(default=60, gt=0, le=110, validation_alias="SANDBOX_START_TIMEOUT_S")
-    reconcile_interval_s: float = Field(default=15, gt=0, validation_alias="RECONCILE_INTERVAL_S")
     pool_size: int | None = Field(default=None, ge=0, le=50, validation_alias="SANDBOX_POOL_SIZE")
     remove_on_shutdown: bool = Field(default=False, validation_alias="SANDBOX_REMOVE_ON_SHUTDOWN")
+    tuning: Annotated[dict[str, int], NoDecode, BeforeValidator(_reader(_TUNING))] = Field(
+        default="", validate_default=True, validation_alias="SANDBOX_TUNING"
+    )
 
 
 class WorkspaceSettings(BaseSettings):
@@ -87,7 +99,7 @@ class WorkspaceSettings(BaseSettings):
 
     model_config = _CONFIG
 
-    snapshots: Annotated[dict[str, int], NoDecode, BeforeValidator(_read_snapshot_limits)] = Field(
+    snapshots: Annotated[dict[str, int], NoDecode, BeforeValidator(_reader(_SNAPSHOTS))] = Field(
         default="", validate_default=True, validation_alias="SNAPSHOT_LIMITS"
     )
     cleanup_delay_s: float = Field(default=0, ge=0, validation_alias="WORKSPACE_CLEANUP_DELAY")
@@ -111,7 +123,6 @@ class InsideSettings(BaseSettings):
     sizes: str = Field(default="", validation_alias="SANDBOX_SIZES")
     pids: int = Field(default=512, ge=16, validation_alias="SANDBOX_PIDS")
     disk_mb: int = Field(default=10_240, ge=0, validation_alias="SANDBOX_DISK_LIMIT_MB")
-    max_files: int = Field(default=500_000, ge=0, validation_alias="SANDBOX_MAX_FILES")
 
     @model_validator(mode="after")
     def _sizes(self) -> Self:
