@@ -24,11 +24,7 @@ NOT_IN_COMPOSE = frozenset(
         "REDIS_HOST",
         "REDIS_PORT",
         # Of sandboxes that are processes; compose has containers.
-        "SANDBOX_PROCESS_DIR",
         "SANDBOX_PROCESS_UNSAFE",
-        "SANDBOX_KERNEL_PYTHON",
-        "SANDBOX_PYTHON",
-        "SANDBOX_PYTHONPATH",
         "SANDBOX_SECCOMP_PROFILE",
     }
 )

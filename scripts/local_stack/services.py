@@ -20,7 +20,6 @@ from local_stack.replica_set import NAME, ReplicaSet
 from local_stack.settings import StackSettings
 
 _LOOPBACK = "127.0.0.1"
-_IN_A_SANDBOX = ("tool-api", "contracts", "service-kit")
 _NOT_FOR_THE_MANAGER = ("_API_KEY", "JWT_SECRET_KEY", "SECRETS_KEY", "REDIS_URL", "REDIS_HOST", "REDIS_PORT")
 
 
@@ -148,15 +147,12 @@ def _manager(stack: Stack) -> ChildSpec:
         **given,
         "SANDBOX_REMOVE_ON_SHUTDOWN": "true",
         "SANDBOX_SECCOMP_PROFILE": str(root / given.get("SANDBOX_SECCOMP_PROFILE", "sandbox-image/seccomp.json")),
-        "SANDBOX_STACK": stack.name,
+        "COMPOSE_PROJECT_NAME": stack.name,
         "MANAGER_HOST": _LOOPBACK,
         "MANAGER_PORT": str(port),
         "MONGO_URI": stack.mongo_uri,
         "SANDBOX_MANAGER_TOKEN": stack.secrets.manager_token,
-        "SANDBOX_PROCESS_DIR": str(stack.folder / "sandboxes"),
-        "SANDBOX_PYTHON": str(root / ".venv-sandbox" / "bin" / "python"),
-        "SANDBOX_KERNEL_PYTHON": str(root / ".venv-kernels" / "bin" / "python"),
-        "SANDBOX_PYTHONPATH": os.pathsep.join(str(root / part / "src") for part in _IN_A_SANDBOX),
+        "DATA_DIR": str(stack.folder),
     }
     return ChildSpec(
         name="manager",

@@ -26,7 +26,7 @@ def test_a_start_takes_no_longer_than_the_gateway_waits_for_one(monkeypatch: pyt
     Settings()
 
     monkeypatch.setenv("SANDBOX_TUNING", "start-s=240")
-    with pytest.raises(SettingsError, match="SANDBOX_TUNING: .*start-s is a number from 1 to 110"):
+    with pytest.raises(SettingsError, match=r"SANDBOX_TUNING: .*start-s is a number from 1 to 110"):
         Settings()
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ipaddress
-import sys
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from sandbox_manager.bootstrap.tool_api import ToolApi, tool_api_beside
 from sandbox_manager.domain.configuration import Configurations, Size, parse_images, parse_sizes
 from service_kit.named_numbers import Number, read_numbers
 
@@ -33,9 +34,9 @@ _TUNING = {
     "spare-mb": Number(default=320, most=10**6),
     "files": Number(default=500_000, most=10**9),
 }
-"""How long one waits for a place, a start may take, and a sandbox lives without a manager; how often is looked at what runs
-and what should; what has to be free for one more, and how many files a workspace may hold. The gateway waits no longer
-than 120 s for a start."""
+"""How long one waits for a place, a start may take, and a sandbox lives without a manager; how often is looked at what
+runs and what should; what has to be free for one more, and how many files a workspace may hold. The gateway waits no
+longer than 120 s for a start."""
 
 
 def _reader(known: Mapping[str, Number]) -> Callable[[object], object]:
@@ -80,7 +81,7 @@ class LifecycleSettings(BaseSettings):
     model_config = _CONFIG
 
     runtime: Literal["docker", "process", "auto"] = Field(default="auto", validation_alias="SANDBOX_RUNTIME")
-    stack: str = Field(default="agent", pattern=r"^[a-z0-9][a-z0-9_-]{0,30}$", validation_alias="SANDBOX_STACK")
+    stack: str = Field(default="agent", pattern=r"^[a-z0-9][a-z0-9_-]{0,30}$", validation_alias="COMPOSE_PROJECT_NAME")
     hard_hours: float = Field(default=24, gt=0, validation_alias="SANDBOX_TIMEOUT_HOURS")
     idle_minutes: float = Field(default=60, gt=0, validation_alias="SANDBOX_IDLE_TIMEOUT_MINUTES")
     pause_minutes: float = Field(default=120, ge=0, validation_alias="SANDBOX_PAUSE_LIMIT_MINUTES")
@@ -116,7 +117,6 @@ class InsideSettings(BaseSettings):
     blocked_subnets: str = Field(
         default="10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,100.64.0.0/10", validation_alias="SANDBOX_BLOCKED_SUBNETS"
     )
-    host_fib_trie: str = Field(default="/proc/net/fib_trie", validation_alias="SANDBOX_HOST_FIB_TRIE")
     max_upload_bytes: int = Field(default=10_485_760, ge=1, validation_alias="MAX_UPLOAD_BYTES")
     memory_mb: int = Field(default=2048, ge=64, validation_alias="SANDBOX_MEMORY_MB")
     cpus: float = Field(default=2.0, gt=0, validation_alias="SANDBOX_CPUS")
@@ -148,7 +148,6 @@ class DockerSettings(BaseSettings):
     images: str = Field(default="", validation_alias="SANDBOX_IMAGES")
     seccomp_profile: str = Field(default="sandbox-image/seccomp.json", validation_alias="SANDBOX_SECCOMP_PROFILE")
     subnet_pool: str = Field(default="10.201.0.0/16", validation_alias="SANDBOX_SUBNET_POOL")
-    endpoint_clients: str = Field(default="", validation_alias="SANDBOX_DOOR_CLIENTS")
 
     @field_validator("images")
     @classmethod
@@ -162,17 +161,16 @@ class ProcessSettings(BaseSettings):
 
     model_config = _CONFIG
 
-    folder: str = Field(default=".data/sandboxes", validation_alias="SANDBOX_PROCESS_DIR")
-    python: str = Field(default=sys.executable, validation_alias="SANDBOX_PYTHON")
-    python_path: str = Field(default="", validation_alias="SANDBOX_PYTHONPATH")
-    kernel_python: str = Field(default="", validation_alias="SANDBOX_KERNEL_PYTHON")
+    data_dir: Path = Field(default=Path(".data"), validation_alias="DATA_DIR")
     unsafe: bool = Field(default=False, validation_alias="SANDBOX_PROCESS_UNSAFE")
 
 
 class Settings:
-    """All of them, read once. Raises `SettingsError` naming the setting that is wrong or missing."""
+    """All of them, read once, and where the tool API of process sandboxes is, if that is not beside the manager's code.
+    Raises `SettingsError` naming the setting that is wrong or missing."""
 
-    def __init__(self) -> None:
+    def __init__(self, tool_api: ToolApi | None = None) -> None:
+        self.tool_api = tool_api or tool_api_beside(Path(__file__))
         try:
             self.server = ServerSettings()  # pyright: ignore[reportCallIssue] - the environment gives the fields
             self.registry = RegistrySettings()  # pyright: ignore[reportCallIssue] - the environment gives the fields

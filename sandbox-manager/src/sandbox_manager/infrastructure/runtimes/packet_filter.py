@@ -18,6 +18,8 @@ from sandbox_manager.domain.errors import EngineUnavailableError
 _log = logging.getLogger(__name__)
 
 HOST_FIB_TRIE = Path("/proc/net/fib_trie")
+MOUNTED_FIB_TRIE = Path("/host/fib_trie")
+"""Where a manager in a container of its own finds that of its host."""
 Network = ipaddress.IPv4Network
 
 # Nowhere; loopback on a wire; link-local with the metadata of clouds; that of Azure; multicast, reserved, broadcast.
@@ -129,7 +131,7 @@ def host_networks(trie: Path = HOST_FIB_TRIE) -> list[Network]:
             return []
         lines = [line.strip() for line in trie.read_text().splitlines()]
     except (OSError, ValueError) as error:
-        raise EngineUnavailableError(f"SANDBOX_HOST_FIB_TRIE: {_UNKNOWN} ({error}).") from error
+        raise EngineUnavailableError(f"{_UNKNOWN} ({error}).") from error
     found: dict[Network, None] = {}
     leaf = ""
     for line in lines:
@@ -138,5 +140,5 @@ def host_networks(trie: Path = HOST_FIB_TRIE) -> list[Network]:
         elif leaf and line.endswith(_LOCAL):
             found[Network(leaf + line.removesuffix(_LOCAL), strict=False)] = None
     if not found:
-        raise EngineUnavailableError(f"SANDBOX_HOST_FIB_TRIE: {_UNKNOWN} ({trie} names none).")
+        raise EngineUnavailableError(f"{_UNKNOWN} ({trie} names none).")
     return [one for one in found if not one.is_loopback]

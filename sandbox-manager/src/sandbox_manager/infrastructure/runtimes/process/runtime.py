@@ -107,7 +107,9 @@ class ProcessRuntime:
 
     async def check(self) -> None:
         if not self._options.python.exists():
-            raise EngineUnavailableError(f"SANDBOX_PYTHON: {self._options.python} does not exist.")
+            raise EngineUnavailableError(
+                f"The Python of sandboxes, {self._options.python}, does not exist: ./run.sh local makes it."
+            )
         # Without it a sandbox may fill the disk: none is started, and another manager is asked.
         if self._watch is not None and (trouble := self._watch.trouble()) is not None:
             raise EngineUnavailableError(trouble)
