@@ -118,7 +118,7 @@ async def run_fleet(
     """Up when it is handed out; ended with the block, by force where asking does not help.
 
     `manager` is the module that managers run. `settings` go to all services, `only["worker-1"]` to that one;
-    `mongo_folder` is where mongod keeps its data, and `fill` puts there what the services find when they start. `forged`
+    `mongo_folder` is where mongod keeps its data, and `fill` puts there what services find when they start. `forged`
     services start by forking, for tests that restart them all the time.
     """
     chance = random.Random(0)
