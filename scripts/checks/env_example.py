@@ -15,12 +15,11 @@ from backend_api.main.modules import MODULES
 from house.tracked import ROOT, report
 from sandbox_manager.bootstrap import settings as manager
 
-MOST = 147
+MOST = 131
 """So many names there may be. A new one takes the place of another, or is a name in a setting that holds several."""
 NOT_IN_COMPOSE = frozenset(
     {
-        # nginx serves the page there, and REDIS_URL names host and port.
-        "FRONTEND_DIST",
+        # REDIS_URL names them.
         "REDIS_HOST",
         "REDIS_PORT",
         # Of sandboxes that are processes; compose has containers.

@@ -183,7 +183,6 @@ def _backend_environ(stack: Stack) -> dict[str, str]:
         "SANDBOX_MANAGER_URL": stack.manager_url,
         "SANDBOX_MANAGER_TOKEN": stack.secrets.manager_token,
         "DATA_DIR": str(stack.folder),
-        "FRONTEND_DIST": str(settings.root / "frontend" / "dist"),
     }
 
 
@@ -191,8 +190,8 @@ def _worker(stack: Stack) -> ChildSpec:
     port = stack.ports["worker"]
     return ChildSpec(
         name="worker",
-        command=(sys.executable, "-m", "backend_api.main.worker"),
-        environ=_backend_environ(stack) | {"HOST": _LOOPBACK, "WORKER_PORT": str(port)},
+        command=(sys.executable, "-m", "backend_api.main.worker", "--port", str(port)),
+        environ=_backend_environ(stack) | {"HOST": _LOOPBACK},
         working_dir=stack.folder,
         is_ready=lambda: answers_http(_LOOPBACK, port, "/readyz"),
         why_not=lambda: body_of(_LOOPBACK, port, "/readyz"),
@@ -210,7 +209,7 @@ def _gateway(stack: Stack) -> ChildSpec:
 
     return ChildSpec(
         name="gateway",
-        command=(sys.executable, "-m", "backend_api.main"),
+        command=(sys.executable, "-m", "backend_api.main", "--page", str(settings.root / "frontend" / "dist")),
         environ=_backend_environ(stack),
         working_dir=stack.folder,
         is_ready=serves_the_page,

@@ -227,8 +227,8 @@ def _plan(
         add(f"gateway-{number}", port, (sys.executable, "-m", _GATEWAY), environ, _is_ready)
     for number in range(1, shape.workers + 1):
         port = free_port()
-        environ = {**backend, "WORKER_PORT": str(port)}
-        add(f"worker-{number}", port, (sys.executable, "-m", _WORKER), environ, _is_ready)
+        command = (sys.executable, "-m", _WORKER, "--port", str(port))
+        add(f"worker-{number}", port, command, backend, _is_ready)
     return fleet
 
 

@@ -1,11 +1,14 @@
-"""Start the gateway, with the worker inside unless USE_BACKGROUND_JOBS: `python -m backend_api.main`."""
+"""Start the gateway, with the worker inside unless USE_BACKGROUND_JOBS: `python -m backend_api.main`. With `--page` it
+serves the built page in that folder, too."""
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import os
 import signal
 import sys
+from pathlib import Path
 
 import uvloop
 
@@ -26,6 +29,7 @@ GRACEFUL_S = 3
 
 def main() -> int:
     """Answers the exit code; 2 for settings that don't allow a start."""
+    page = _page()
     let_cancellation_through()
     try:
         settings = load_settings()
@@ -33,7 +37,7 @@ def main() -> int:
         tell_of_former(os.environ)
         planned, hosts = plan(settings), resolve_hosts(settings)
         closing = Closing()
-        app = create_app(wire_with(planned, closing), web_options(planned))
+        app = create_app(wire_with(planned, closing), web_options(planned, page))
     except SettingsError as error:
         sys.stderr.write(f"backend-api: {error}\n")
         return 2
@@ -41,6 +45,13 @@ def main() -> int:
     with traced("backend-api", passed_on=[SANDBOX_SERVICE]):
         uvloop.run(_serve(server, closing, hosts, settings.port))
     return 0 if server.started else 1
+
+
+def _page() -> Path | None:
+    arguments = argparse.ArgumentParser(prog="backend_api.main", description="Start the gateway.")
+    arguments.add_argument("--page", type=Path, help="folder of the built page, which it serves, too")
+    page: Path | None = arguments.parse_args().page
+    return page
 
 
 async def _serve(server: Server, closing: Closing, hosts: list[str], port: int) -> None:

@@ -1,7 +1,9 @@
-"""Start a worker: `python -m backend_api.main.worker`. It reads the gateway's settings."""
+"""Start a worker: `python -m backend_api.main.worker`. It reads the gateway's settings; with `--port` it answers
+/healthz, /readyz and /metrics there, on HOST."""
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import logging
 import os
@@ -33,33 +35,41 @@ GRACEFUL_S = 1
 
 def main() -> int:
     """Answers the exit code; 1 for stores and 2 for settings that don't allow a start."""
+    port = _port()
     let_cancellation_through()
     try:
         settings = load_settings()
         log_json_lines(settings.log_level)
         tell_of_former(os.environ)
         planned = plan(settings)
-        hosts = resolve_hosts(settings) if settings.worker_port else []
+        hosts = resolve_hosts(settings) if port else []
     except SettingsError as error:
         sys.stderr.write(f"backend-api: {error}\n")
         return 2
     with traced("backend-api-worker", passed_on=[SANDBOX_SERVICE]):
         try:
-            uvloop.run(_run_worker(planned, hosts))
+            uvloop.run(_run_worker(planned, hosts, port))
         except StoreUnavailableError as error:
             logger.error(error.detail)
             return 1
     return 0
 
 
-async def _run_worker(planned: Plan, hosts: list[str]) -> None:
+def _port() -> int:
+    arguments = argparse.ArgumentParser(prog="backend_api.main.worker", description="Start a worker.")
+    arguments.add_argument("--port", type=int, default=0, choices=range(65_536), metavar="PORT", help="of its health")
+    port: int = arguments.parse_args().port
+    return port
+
+
+async def _run_worker(planned: Plan, hosts: list[str], port: int) -> None:
     closing, ended = Closing(), asyncio.Event()
     closing.on_begin(ended.set)
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, closing.begin)
     async with (
         open_runtime(planned, is_gateway=False) as parts,
-        _serve_health(planned.settings, hosts, parts.ports),
+        _serve_health(planned.settings, hosts, port, parts.ports),
     ):
         name = parts.required("worker", Worker).name
         async with working(parts, closing):
@@ -69,7 +79,9 @@ async def _run_worker(planned: Plan, hosts: list[str]) -> None:
 
 
 @asynccontextmanager
-async def _serve_health(settings: Settings, hosts: list[str], ports: Mapping[str, Any]) -> AsyncGenerator[None]:
+async def _serve_health(
+    settings: Settings, hosts: list[str], port: int, ports: Mapping[str, Any]
+) -> AsyncGenerator[None]:
     """Health over HTTP where a port is set."""
     if not hosts:
         yield
@@ -77,7 +89,7 @@ async def _serve_health(settings: Settings, hosts: list[str], ports: Mapping[str
     token = settings.metrics_token.get_secret_value()
     app = build_worker_app(ports["required"], ports["optional"], ports["metrics"], metrics_token=token)
     server = server_for(app, graceful_s=GRACEFUL_S)
-    sockets = [listen(host, settings.worker_port) for host in hosts]
+    sockets = [listen(host, port) for host in hosts]
     serving = asyncio.create_task(server.serve(sockets=sockets), name="health")
     try:
         yield

@@ -13,7 +13,7 @@ _log = logging.getLogger(__name__)
 
 _PREFIX = "agent-sandbox"
 STACK = f"{_PREFIX}.stack"
-DOOR_CLIENT = f"{_PREFIX}.door-client"
+ENDPOINT_CLIENT = f"{_PREFIX}.door-client"
 SANDBOX = f"{_PREFIX}.id"
 SESSION = f"{_PREFIX}.session"
 USER = f"{_PREFIX}.user"

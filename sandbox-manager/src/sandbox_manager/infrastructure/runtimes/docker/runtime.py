@@ -109,7 +109,7 @@ class DockerRuntime:
 
     def _clients(self) -> list[str]:
         """Gateways and workers of this stack: they get a leg in every sandbox's network."""
-        found = self._engine.containers(f"{naming.DOOR_CLIENT}={self._options.stack}")
+        found = self._engine.containers(f"{naming.ENDPOINT_CLIENT}={self._options.stack}")
         return [str(one["Id"]) for one in found if one.get("State") == "running"]
 
     def _let_clients_in(self, identity: Identity, clients: list[str]) -> None:
