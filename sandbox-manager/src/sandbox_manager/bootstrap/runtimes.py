@@ -13,7 +13,7 @@ from sandbox_manager.bootstrap.settings import Settings
 from sandbox_manager.domain.errors import EngineUnavailableError
 from sandbox_manager.infrastructure.runtimes.docker.options import DockerOptions
 from sandbox_manager.infrastructure.runtimes.docker.runtime import docker_runtime
-from sandbox_manager.infrastructure.runtimes.packet_filter import HOST_FIB_TRIE, MOUNTED_FIB_TRIE
+from sandbox_manager.infrastructure.runtimes.packet_filter import HOST_FIB_TRIE, engine_host_trie
 from sandbox_manager.infrastructure.runtimes.process.options import ProcessOptions
 from sandbox_manager.infrastructure.runtimes.process.runtime import process_runtime
 from sandbox_manager.infrastructure.runtimes.sandbox_profile import SandboxProfile
@@ -49,7 +49,7 @@ def _docker(settings: Settings) -> AbstractAsyncContextManager[Runtime]:
             seccomp_profile=Path(settings.docker.seccomp_profile),
             subnet_pool=settings.docker.subnet_pool,
             blocked_subnets=_blocked_subnets(settings),
-            host_fib_trie=MOUNTED_FIB_TRIE if MOUNTED_FIB_TRIE.exists() else HOST_FIB_TRIE,
+            host_fib_trie=engine_host_trie(),
             inside=_sandbox_profile(settings),
         )
     )

@@ -18,8 +18,9 @@ from sandbox_manager.domain.errors import EngineUnavailableError
 _log = logging.getLogger(__name__)
 
 HOST_FIB_TRIE = Path("/proc/net/fib_trie")
-MOUNTED_FIB_TRIE = Path("/host/fib_trie")
-"""Where a manager in a container of its own finds that of its host."""
+MOUNTED_FIB_TRIE = Path("/opt/app/host/fib_trie")
+"""Where a manager in a container of its own finds that of its host. Its image has an empty file there, which names no
+address: where nothing is mounted over it, nothing is opened."""
 Network = ipaddress.IPv4Network
 
 # Nowhere; loopback on a wire; link-local with the metadata of clouds; that of Azure; multicast, reserved, broadcast.
@@ -118,6 +119,11 @@ class HostNetworks:
                 raise
             _log.warning("host addresses not known", extra={"reason": error.detail})
         return self._known
+
+
+def engine_host_trie(mounted: Path = MOUNTED_FIB_TRIE) -> Path:
+    """What names the addresses of the machine that the engine is on."""
+    return mounted if mounted.exists() else HOST_FIB_TRIE
 
 
 def host_networks(trie: Path = HOST_FIB_TRIE) -> list[Network]:
