@@ -57,8 +57,10 @@ def main() -> int:
 
 def _port() -> int:
     arguments = argparse.ArgumentParser(prog="backend_api.main.worker", description="Start a worker.")
-    arguments.add_argument("--port", type=int, default=0, choices=range(65_536), metavar="PORT", help="of its health")
+    arguments.add_argument("--port", type=int, default=0, help="where it answers /healthz, /readyz and /metrics")
     port: int = arguments.parse_args().port
+    if not 0 <= port <= 65_535:
+        arguments.error(f"argument --port: {port} is no port, which is a number from 0 to 65535")
     return port
 
 
