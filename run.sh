@@ -30,6 +30,7 @@ run_local() {
   ensure_servers
   ensure_frontend
   ensure_desktop
+  tell_of_former_settings
   export PYTHONPATH=$ROOT/scripts
   exec "$ROOT/.venv/bin/python" -m local_stack
 }
@@ -38,6 +39,7 @@ run_compose() {
   command -v docker >/dev/null || fail "Docker is not installed. Install it, or run ./run.sh local"
   choose_compose
   ensure_env
+  tell_of_former_settings
   cd "$ROOT"
   COMPOSE_PROJECT_NAME=$(stack_name)
   export COMPOSE_PROJECT_NAME

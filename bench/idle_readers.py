@@ -27,7 +27,7 @@ def main() -> None:
     readers = int(sys.argv[1]) if len(sys.argv) > 1 else READERS
     allow_files(readers)
     print(machine())
-    with plain_stack(MAX_STREAMS_PER_USER="0", RATE_LIMIT_SESSIONS_PER_MINUTE="0") as stack:
+    with plain_stack(QUOTAS="streams=0", RATE_LIMITS="sessions=0") as stack:
         pid = stack.children()["gateway"]
         cost = asyncio.run(idle_readers(stack.base_url, pid, readers, watched_s=WATCHED_S))
     print(

@@ -232,11 +232,9 @@ async def run_load(options: argparse.Namespace) -> None:
         "OPENAI_API_KEY": "sk-scripted",
         "MODEL": "scripted",
         "MAX_TOKEN_BUDGET": "1000000000",
-        "RATE_LIMIT_MESSAGES_PER_MINUTE": "0",
-        "RATE_LIMIT_SESSIONS_PER_MINUTE": "0",
-        "MAX_RUNS_PER_USER": "0",
+        "RATE_LIMITS": "messages=0,sessions=0",
+        "QUOTAS": "runs=0,streams=1000",
         "MAX_CONCURRENT_RUNS": "200",
-        "MAX_STREAMS_PER_USER": "1000",
         **dict(pair.split("=", 1) for pair in options.set),
     }
     print(machine())

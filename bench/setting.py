@@ -54,9 +54,8 @@ def scripted_stack(*, deltas: int, delay_ms: float = 0.0, text: Path | None = No
             "OPENAI_BASE_URL": url,
             "MODEL": "scripted",
             "MAX_TOKEN_BUDGET": "100000000",
-            "RATE_LIMIT_MESSAGES_PER_MINUTE": "1000000",
-            "RATE_LIMIT_SESSIONS_PER_MINUTE": "0",
-            "MAX_RUNS_PER_USER": "0",
+            "RATE_LIMITS": "messages=1000000/minute,sessions=0",
+            "QUOTAS": "runs=0",
         }
         with run_stack(Path(folder), **settings) as stack:
             yield stack

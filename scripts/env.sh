@@ -13,6 +13,15 @@ ensure_env() {
   for name in JWT_SECRET_KEY SECRETS_KEY SANDBOX_MANAGER_TOKEN REDIS_PASSWORD; do set_if_empty "$name" "$(random_secret)"; done
 }
 
+# Containers are given the settings that there are, so that one that was is told of here.
+tell_of_former_settings() {
+  local name instead
+  while read -r name instead; do
+    [ "$name" != "#" ] || continue
+    if [ -n "${!name:-}" ] || grep -qs "^$name=." "$ROOT/.env"; then note "$name is no setting any more: $instead"; fi
+  done <"$ROOT/service-kit/src/service_kit/former_settings.txt"
+}
+
 set_if_empty() {
   grep -q "^$1=." "$ROOT/.env" && return
   [ -z "${!1:-}" ] || return 0

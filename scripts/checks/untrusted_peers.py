@@ -1,4 +1,4 @@
-"""HTTP libraries and programs stand in few places, where what a peer sends or a program writes is read within bounds."""
+"""HTTP libraries and programs stand in few places, where what a peer or a program writes is read within bounds."""
 
 from __future__ import annotations
 

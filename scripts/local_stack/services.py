@@ -20,7 +20,6 @@ from local_stack.replica_set import NAME, ReplicaSet
 from local_stack.settings import StackSettings
 
 _LOOPBACK = "127.0.0.1"
-_IN_A_SANDBOX = ("tool-api", "contracts", "service-kit")
 _NOT_FOR_THE_MANAGER = ("_API_KEY", "JWT_SECRET_KEY", "SECRETS_KEY", "REDIS_URL", "REDIS_HOST", "REDIS_PORT")
 
 
@@ -148,15 +147,12 @@ def _manager(stack: Stack) -> ChildSpec:
         **given,
         "SANDBOX_REMOVE_ON_SHUTDOWN": "true",
         "SANDBOX_SECCOMP_PROFILE": str(root / given.get("SANDBOX_SECCOMP_PROFILE", "sandbox-image/seccomp.json")),
-        "SANDBOX_STACK": stack.name,
+        "COMPOSE_PROJECT_NAME": stack.name,
         "MANAGER_HOST": _LOOPBACK,
         "MANAGER_PORT": str(port),
         "MONGO_URI": stack.mongo_uri,
         "SANDBOX_MANAGER_TOKEN": stack.secrets.manager_token,
-        "SANDBOX_PROCESS_DIR": str(stack.folder / "sandboxes"),
-        "SANDBOX_PYTHON": str(root / ".venv-sandbox" / "bin" / "python"),
-        "SANDBOX_KERNEL_PYTHON": str(root / ".venv-kernels" / "bin" / "python"),
-        "SANDBOX_PYTHONPATH": os.pathsep.join(str(root / part / "src") for part in _IN_A_SANDBOX),
+        "DATA_DIR": str(stack.folder),
     }
     return ChildSpec(
         name="manager",
@@ -187,7 +183,6 @@ def _backend_environ(stack: Stack) -> dict[str, str]:
         "SANDBOX_MANAGER_URL": stack.manager_url,
         "SANDBOX_MANAGER_TOKEN": stack.secrets.manager_token,
         "DATA_DIR": str(stack.folder),
-        "FRONTEND_DIST": str(settings.root / "frontend" / "dist"),
     }
 
 
@@ -195,8 +190,8 @@ def _worker(stack: Stack) -> ChildSpec:
     port = stack.ports["worker"]
     return ChildSpec(
         name="worker",
-        command=(sys.executable, "-m", "backend_api.main.worker"),
-        environ=_backend_environ(stack) | {"HOST": _LOOPBACK, "WORKER_PORT": str(port)},
+        command=(sys.executable, "-m", "backend_api.main.worker", "--port", str(port)),
+        environ=_backend_environ(stack) | {"HOST": _LOOPBACK},
         working_dir=stack.folder,
         is_ready=lambda: answers_http(_LOOPBACK, port, "/readyz"),
         why_not=lambda: body_of(_LOOPBACK, port, "/readyz"),
@@ -214,7 +209,7 @@ def _gateway(stack: Stack) -> ChildSpec:
 
     return ChildSpec(
         name="gateway",
-        command=(sys.executable, "-m", "backend_api.main"),
+        command=(sys.executable, "-m", "backend_api.main", "--page", str(settings.root / "frontend" / "dist")),
         environ=_backend_environ(stack),
         working_dir=stack.folder,
         is_ready=serves_the_page,

@@ -20,7 +20,7 @@ from support.model_server import ModelServer
 SHAPE = Shape(gateways=1, workers=1, managers=1)
 JUMPING = ("mongod", "gateway-1", "worker-1")
 HOUR_S = 3600
-LIMITS = {"MAX_RUNS_PER_USER": "1", "MAX_CONCURRENT_RUNS": "1", "APPROVAL_TIMEOUT": str(1.5 * HOUR_S)}
+LIMITS = {"QUOTAS": "runs=1", "MAX_CONCURRENT_RUNS": "1", "APPROVAL_TIMEOUT": str(1.5 * HOUR_S)}
 
 
 @pytest.mark.timeout(300)

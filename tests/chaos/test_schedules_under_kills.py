@@ -90,7 +90,7 @@ class Trial:
 async def test_each_occurrence_is_one_message_whoever_is_killed_about_it(tmp_path: Path) -> None:
     chance = seeded("schedules")
     async with ModelServer(respond=Asker()) as model:
-        settings = trial_settings(model.openai_url) | {"RATE_LIMIT_SETTINGS_PER_MINUTE": "0"}
+        settings = trial_settings(model.openai_url) | {"RATE_LIMITS": "messages=0,sessions=0,settings=0"}
         shape = Shape(gateways=2, workers=2, managers=1)
         async with run_fleet(tmp_path, shape, settings, runtime="fake", forged=True) as fleet:
             async with await register(fleet.urls[0], "person") as api:

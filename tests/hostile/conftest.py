@@ -18,7 +18,7 @@ from support.stack import Stack, run_stack
 __all__ = ["gateways", "preview_domain", "web_options"]
 
 # What the next sweep has to put right is waited for: sweeps come more often than every 15 s.
-SWEEPS = {"RECONCILE_INTERVAL_S": "3"}
+SWEEPS = {"SANDBOX_TUNING": "sweep-ms=3000"}
 
 
 @pytest.fixture(scope="session")

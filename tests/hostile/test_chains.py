@@ -45,8 +45,8 @@ def kind(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(scope="module")
 def small_stack(kind: str) -> Iterator[Stack]:
     """One whose sandboxes may have little."""
-    limits = {"SANDBOX_DISK_LIMIT_MB": "20", "SANDBOX_MAX_FILES": "3000"}
-    limits |= {"SANDBOX_DESKTOP": "false", "RECONCILE_INTERVAL_S": "3"}
+    limits = {"SANDBOX_DISK_LIMIT_MB": "20", "SANDBOX_TUNING": "files=3000,sweep-ms=3000"}
+    limits |= {"SANDBOX_DESKTOP": "false"}
     # Not below pytest's own folder: each pytest that starts on the machine closes that to all but its user.
     with tempfile.TemporaryDirectory(prefix="chains-", dir="/tmp") as folder:
         with run_stack(Path(folder), ordinary=kind == "ordinary", **limits) as running:

@@ -62,7 +62,7 @@ def gateways(
         "OPENAI_API_KEY": "sk-0123456789",
         "OPENAI_BASE_URL": provider.openai_url,
         "MODEL": "m",
-        "RATE_LIMIT_MESSAGES_PER_MINUTE": "0",
+        "RATE_LIMITS": "messages=0",
     }
     with ExitStack() as stack:
         started: list[GatewayProcess] = []

@@ -260,7 +260,7 @@ def asked(method, path, body=None):
     connection = Filtered("engine", timeout=20)
     connection.request(method, path, None if body is None else json.dumps(body), {"Content-Type": "application/json"})
     return connection.getresponse().status
-stack = os.environ["SANDBOX_STACK"]
+stack = os.environ["COMPOSE_PROJECT_NAME"]
 body = {"Image": os.environ["SANDBOX_IMAGE"], "Labels": {"agent-sandbox.stack": stack}}
 told["ping"] = asked("GET", "/_ping")
 told["made"] = asked("POST", f"/containers/create?name={stack}-x", body | {"HostConfig": {"Privileged": True}})

@@ -32,7 +32,7 @@ def any_stack(request: pytest.FixtureRequest) -> Stack:
 @pytest.fixture(scope="module", params=["root", "ordinary"])
 def tight_stack(request: pytest.FixtureRequest) -> Iterator[Stack]:
     """A stack whose workspaces may hold little, run by either."""
-    limits = {"SANDBOX_DISK_LIMIT_MB": "20", "SANDBOX_MAX_FILES": "3000"}
+    limits = {"SANDBOX_DISK_LIMIT_MB": "20", "SANDBOX_TUNING": "files=3000"}
     # Not below pytest's own folder: each pytest that starts on the machine closes that to all but its user.
     with tempfile.TemporaryDirectory(prefix="tight-", dir="/tmp") as folder:
         with run_stack(Path(folder), ordinary=request.param == "ordinary", **limits) as running:

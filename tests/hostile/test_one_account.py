@@ -59,7 +59,7 @@ async def mallory(gateway: GatewayProcess) -> AsyncGenerator[ApiClient]:
 def tenants(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     """A whole stack with accounts and computers."""
     folder = tmp_path_factory.mktemp("tenants")
-    with run_stack(folder, AUTH_MODE="password", RATE_LIMIT_TICKETS_PER_MINUTE="0") as running:
+    with run_stack(folder, AUTH_MODE="password", RATE_LIMITS="tickets=0") as running:
         yield running
 
 

@@ -33,7 +33,6 @@ from support.fleet import ROOT, Fleet, Shape, run_fleet
 from support.run_report import tell
 from support.sandboxes import SCOPES, client_at, run_through
 from support.servers import free_port
-from support.sources import python_path
 from support.tls import NO_TLS
 
 HOSTILE = 20
@@ -51,23 +50,19 @@ pytestmark = [pytest.mark.quiet, pytest.mark.timeout(600 + STORM_S)]
 
 
 def settings(model_url: str) -> dict[str, str]:
-    hostile = str(ROOT / "tests" / "support" / "hostile_tool_api")
     return {
         "OPENAI_API_KEY": "none",
         "OPENAI_BASE_URL": model_url,
         "MODEL": "scripted",
-        "SANDBOX_PYTHONPATH": os.pathsep.join((hostile, python_path("tool-api"))),
         "SANDBOX_DESKTOP": "false",
         "SANDBOX_MEMORY_MB": "256",
-        "SANDBOX_ADMIT_MEMORY_MB": "64",
         "SANDBOX_DISK_LIMIT_MB": "200",
         "SANDBOX_PIDS": "200",
         "SANDBOX_MAX_TOTAL": str(HOSTILE + 1),
         "SANDBOX_MAX_PER_USER": str(HOSTILE),
         "SANDBOX_MAX_PER_USER_TOTAL": str(HOSTILE),
-        "RECONCILE_INTERVAL_S": f"{SWEEP_S:g}",
-        "RATE_LIMIT_MESSAGES_PER_MINUTE": "0",
-        "RATE_LIMIT_SESSIONS_PER_MINUTE": "0",
+        "SANDBOX_TUNING": f"spare-mb=64,sweep-ms={1000 * SWEEP_S:.0f}",
+        "RATE_LIMITS": "messages=0,sessions=0",
     }
 
 
@@ -239,7 +234,9 @@ async def test_another_tenant_hardly_notices_twenty_hostile_sandboxes() -> None:
         # Python's own removal recurses, and what a failed test leaves here is deep.
         stack.callback(subprocess.run, ["rm", "-rf", str(folder)], check=False)
         model_url = await stack.enter_async_context(model_server())
-        fleet = await stack.enter_async_context(run_fleet(folder, Shape(), settings(model_url)))
+        fleet = await stack.enter_async_context(
+            run_fleet(folder, Shape(), settings(model_url), manager="support.taken_over_manager")
+        )
         url = fleet.urls[0]
         honest = await stack.enter_async_context(await register(url, "honest"))
         hostile = await stack.enter_async_context(await register(url, "hostile"))

@@ -63,7 +63,7 @@ def any_stack(request: pytest.FixtureRequest) -> Stack:
 
 
 def name_of(stack: Stack) -> str:
-    return psutil.Process(stack.children()["manager"]).environ()["SANDBOX_STACK"]
+    return psutil.Process(stack.children()["manager"]).environ()["COMPOSE_PROJECT_NAME"]
 
 
 async def sweeps(manager: httpx.AsyncClient) -> tuple[float, float]:

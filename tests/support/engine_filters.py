@@ -34,7 +34,7 @@ def engine_filter(stack: str, engine: str | None = None, **settings: str) -> Gen
     environ = {
         "PATH": os.environ["PATH"],
         "PYTHONPATH": _SOURCES,
-        "SANDBOX_STACK": stack,
+        "COMPOSE_PROJECT_NAME": stack,
         "SANDBOX_IMAGE": sandbox_image(),
         "SANDBOX_IMAGES": f"gone={MISSING_IMAGE}",
         "SANDBOX_SECCOMP_PROFILE": str(ROOT / "sandbox-image" / "seccomp.json"),

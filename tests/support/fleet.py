@@ -108,6 +108,7 @@ async def run_fleet(
     settings: Mapping[str, str],
     *,
     runtime: str = "process",
+    manager: str = _MANAGER,
     only: Mapping[str, Mapping[str, str]] | None = None,
     mongo_folder: Path | None = None,
     mongod_options: Sequence[str] = (),
@@ -116,15 +117,15 @@ async def run_fleet(
 ) -> AsyncGenerator[Fleet]:
     """Up when it is handed out; ended with the block, by force where asking does not help.
 
-    `settings` go to all services, `only["worker-1"]` to that one; `mongo_folder` is where mongod keeps its data, and
-    `fill` puts there what the services find when they start. `forged` services start by forking, for tests that restart
-    them all the time.
+    `manager` is the module that managers run. `settings` go to all services, `only["worker-1"]` to that one;
+    `mongo_folder` is where mongod keeps its data, and `fill` puts there what services find when they start. `forged`
+    services start by forking, for tests that restart them all the time.
     """
     chance = random.Random(0)
     manager_ports = [free_port() for _ in range(shape.managers)]
     async with AsyncExitStack() as stack:
         managers = await stack.enter_async_context(Balancer(manager_ports, chance))
-        fleet = _plan(folder, shape, settings, runtime, only or {}, mongo_folder, managers.url, manager_ports)
+        fleet = _plan(folder, shape, settings, runtime, manager, only or {}, mongo_folder, managers.url, manager_ports)
         fleet["mongod"].command += tuple(mongod_options)
         if forged:
             forge = stack.enter_context(Forge(_FORGED, fleet.services[0].environ))
@@ -152,6 +153,7 @@ def _plan(
     shape: Shape,
     settings: Mapping[str, str],
     runtime: str,
+    manager_module: str,
     only: Mapping[str, Mapping[str, str]],
     mongo_folder: Path | None,
     manager_url: str,
@@ -188,13 +190,10 @@ def _plan(
         "MANAGER_HOST": "127.0.0.1",
         "PYTHONPATH": os.pathsep.join((SOURCES, str(ROOT / "tests"))),
         "SANDBOX_RUNTIME": runtime if runtime != _FAKE else "process",
-        "SANDBOX_STACK": fleet.stack,
+        "COMPOSE_PROJECT_NAME": fleet.stack,
         "SANDBOX_REMOVE_ON_SHUTDOWN": "true",
         "SANDBOX_POOL_SIZE": "0",
-        "SANDBOX_PROCESS_DIR": str(fleet.sandboxes),
-        "SANDBOX_PYTHON": str(ROOT / ".venv-sandbox" / "bin" / "python"),
-        "SANDBOX_KERNEL_PYTHON": str(ROOT / ".venv-kernels" / "bin" / "python"),
-        "SANDBOX_PYTHONPATH": python_path("tool-api"),
+        "DATA_DIR": str(folder),
         "SANDBOX_SECCOMP_PROFILE": str(ROOT / "sandbox-image" / "seccomp.json"),
         **settings,
     }
@@ -218,7 +217,7 @@ def _plan(
     server = (find_binary("redis-server"), "--port", str(redis_port), "--bind", "127.0.0.1")
     server += ("--save", "", "--appendonly", "no", "--dir", str(folder / "redis"))
     add("redis", redis_port, server, plain, _answers_redis)
-    manager_module = _FAKE_MANAGER if runtime == _FAKE else _MANAGER
+    manager_module = _FAKE_MANAGER if runtime == _FAKE else manager_module
     for number, port in enumerate(manager_ports, 1):
         environ = {**manager, "MANAGER_PORT": str(port)}
         add(f"manager-{number}", port, (sys.executable, "-m", manager_module), environ, _is_ready)
@@ -228,8 +227,8 @@ def _plan(
         add(f"gateway-{number}", port, (sys.executable, "-m", _GATEWAY), environ, _is_ready)
     for number in range(1, shape.workers + 1):
         port = free_port()
-        environ = {**backend, "WORKER_PORT": str(port)}
-        add(f"worker-{number}", port, (sys.executable, "-m", _WORKER), environ, _is_ready)
+        command = (sys.executable, "-m", _WORKER, "--port", str(port))
+        add(f"worker-{number}", port, command, backend, _is_ready)
     return fleet
 
 

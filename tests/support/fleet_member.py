@@ -48,7 +48,7 @@ class Member:
         """Begin; `up` waits until it answers. From the main thread only, whose life the member's is tied to."""
         assert not self.is_alive, f"{self.name} runs already"
         if self.forge is not None:
-            self.process = self.forge.start(self.command[-1], self.environ, self.log)
+            self.process = self.forge.start(self.command[2:], self.environ, self.log)
         else:
             self.process = self._spawn()
         self.pids.append(self.process.pid)

@@ -77,15 +77,15 @@ class Forge:
         assert self._process.stdout is not None
         self._process.stdout.close()
 
-    def start(self, module: str, environ: Mapping[str, str], log: Path) -> Forged:
-        """Run a module as `python -m` does, its output in a file."""
+    def start(self, words: Sequence[str], environ: Mapping[str, str], log: Path) -> Forged:
+        """Run a module with its arguments as `python -m` does, its output in a file."""
         assert self._process.stdin is not None
-        order = {"module": module, "environ": dict(environ), "log": str(log)}
+        order = {"words": [*words], "environ": dict(environ), "log": str(log)}
         with self._news:
             self._process.stdin.write(json.dumps(order) + "\n")
             self._process.stdin.flush()
             if not self._news.wait_for(lambda: self._begun, _START_S):
-                raise AssertionError(f"{module} was not forked")
+                raise AssertionError(f"{words[0]} was not forked")
             return Forged(self, self._begun.pop())
 
     def status(self, pid: int) -> int | None:
@@ -178,8 +178,8 @@ def _become(order: dict[str, Any]) -> None:
         os.chdir(Path(order["log"]).parent)
         os.environ.clear()
         os.environ.update(order["environ"])
-        sys.argv = [order["module"]]
-        runpy.run_module(order["module"], run_name="__main__", alter_sys=True)
+        sys.argv = order["words"]
+        runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
         status = 0
     except SystemExit as ended:
         status = ended.code if isinstance(ended.code, int) else 0

@@ -22,7 +22,7 @@ from backend_api.agent.tool import ToolSpec
 from backend_api.conversations.mongo.event_log import MongoEventLog
 from backend_api.conversations.mongo.session_repository import MongoSessionRepository
 from backend_api.conversations.ports import EventLog, RunLedger, SessionRepository, SessionStream
-from backend_api.identity.application.limits import Limits
+from backend_api.identity.application.limits import Limits, Quotas
 from backend_api.identity.passwords import Argon2Passwords
 from backend_api.kit.background_tasks import background_task
 from backend_api.kit.http.ports import Probe, WebOptions, no_metrics
@@ -191,7 +191,7 @@ async def run_gateway(
     options: WebOptions | None = None,
     limits: Limits | None = None,
     expires_s: int = 600,
-    streams_per_user: int = 50,
+    quotas: Quotas | None = None,
     trusted_proxies: tuple[str, ...] = (),
     files: Workspace | None = None,
     own: UserSettingsParts | None = None,
@@ -240,6 +240,7 @@ async def run_gateway(
             "poll_s": 0.2,
             "signing": Signing(secret=SECRET, algorithm="HS256"),
             "limits": replace(limits, waiting_messages=unseen_most),
+            "quotas": quotas or Quotas(runs=0),
             "passwords": Argon2Passwords(CHEAP),
             "token_lifetime_s": expires_s,
             "presets": Presets(read_presets(), default="general"),
@@ -272,7 +273,7 @@ async def run_gateway(
             "optional": dict[str, Probe](),
             "metrics": no_metrics,
         }
-        of_modules = module_settings(modules, source_urls, preview_domain, mcp_hosts, streams_per_user)
+        of_modules = module_settings(modules, source_urls, preview_domain, mcp_hosts)
         opened = await stack.enter_async_context(open_modules(opening, of_modules, given))
         cast("list[ToolSpec]", opened.ports["tools"]).append(TOOL)
 

@@ -69,12 +69,12 @@ class Manager:
 
     @property
     def stack(self) -> str:
-        return self.settings["SANDBOX_STACK"]
+        return self.settings["COMPOSE_PROJECT_NAME"]
 
     @property
     def folder(self) -> Path:
         """Of process sandboxes."""
-        return Path(self.settings["SANDBOX_PROCESS_DIR"])
+        return Path(self.settings["DATA_DIR"]) / "sandboxes"
 
     async def ready(self, client: httpx.AsyncClient, session_id: str = "s1") -> str:
         """Id of a session's sandbox once it is ready."""
@@ -98,14 +98,11 @@ def manager_over(mongo: Server, database: str, **settings: str) -> Generator[Man
                 "MANAGER_MONGO_DB_NAME": database,
                 "SANDBOX_MANAGER_TOKEN": TOKEN,
                 "SANDBOX_RUNTIME": "process",
-                "SANDBOX_STACK": stack,
+                "COMPOSE_PROJECT_NAME": stack,
                 "SANDBOX_DESKTOP": "false",
                 "SANDBOX_POOL_SIZE": "0",
-                "SANDBOX_PROCESS_DIR": folder,
-                "SANDBOX_PYTHON": str(ROOT / ".venv-sandbox" / "bin" / "python"),
-                "SANDBOX_KERNEL_PYTHON": str(ROOT / ".venv-kernels" / "bin" / "python"),
-                "SANDBOX_PYTHONPATH": python_path("tool-api"),
-                "RECONCILE_INTERVAL_S": "0.2",
+                "DATA_DIR": folder,
+                "SANDBOX_TUNING": "sweep-ms=200",
                 **settings,
             }
         )

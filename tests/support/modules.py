@@ -40,14 +40,11 @@ def module_settings(
     source_urls: Mapping[str, str] | None = None,
     preview_domain: str = "",
     mcp_hosts: Sequence[str] = (),
-    streams_per_user: int = 50,
 ) -> dict[str, BaseSettings]:
     """Of each, by its name. Sources of papers are at these addresses: no test asks the real ones."""
     own: dict[str, dict[str, Any]] = {
         "research": {"research_source_urls": dict(source_urls or _NOWHERE)},
         "mcp": {"mcp_allowed_hosts": tuple(mcp_hosts)},
-        "conversations": {"max_streams_per_user": streams_per_user},
-        "runs": {"max_runs_per_user": 0},
         "previews": {"preview_domain": preview_domain or "off"},
     }
     return {module.name: module.settings(**own.get(module.name, {})) for module in modules}

@@ -18,7 +18,7 @@ from docker.errors import DockerException
 
 from sandbox_manager.domain.ports import SandboxSpec
 from sandbox_manager.domain.sandbox import Identity, Started, pool_session
-from sandbox_manager.infrastructure.runtimes.docker.options import DockerOptions, EndpointClients
+from sandbox_manager.infrastructure.runtimes.docker.options import DockerOptions
 from sandbox_manager.infrastructure.runtimes.process.options import ProcessOptions
 from sandbox_manager.infrastructure.runtimes.sandbox_profile import SandboxProfile
 from sandbox_manager.infrastructure.token_keys import Es256TokenKeys, generate_private_key
@@ -70,7 +70,6 @@ def docker_options(stack: str, given: SandboxProfile, image: str | None = None) 
         subnet_pool="10.201.0.0/16",
         blocked_subnets=PRIVATE,
         host_fib_trie=HOST_FIB_TRIE,
-        endpoint_clients=EndpointClients(),
         inside=given,
     )
 

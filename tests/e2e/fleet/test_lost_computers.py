@@ -26,10 +26,9 @@ _SETTINGS = {
     "SANDBOX_DESKTOP": "false",
     "BASH_TIMEOUT": "600",
     "SANDBOX_MAX_PER_USER": "1",
-    "SANDBOX_QUEUE_TIMEOUT_S": "10",
     "SANDBOX_IDLE_TIMEOUT_MINUTES": str(IDLE_S / 60),
-    "RECONCILE_INTERVAL_S": "0.5",
-    "RATE_LIMIT_MESSAGES_PER_MINUTE": "0",
+    "SANDBOX_TUNING": "queue-s=10,sweep-ms=500",
+    "RATE_LIMITS": "messages=0",
 }
 KEEPS = "run echo kept > kept.txt"
 

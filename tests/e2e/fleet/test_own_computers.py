@@ -25,7 +25,7 @@ _SETTINGS = {
     "BASH_TIMEOUT": "600",
     "SANDBOX_MAX_PER_USER": "5",
     "SANDBOX_MAX_PER_USER_TOTAL": str(ALL),
-    "RATE_LIMIT_MESSAGES_PER_MINUTE": "0",
+    "RATE_LIMITS": "messages=0",
 }
 
 

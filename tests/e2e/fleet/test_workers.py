@@ -24,7 +24,7 @@ _SETTINGS = {
     "DEMO_DELAY_MS": "20",
     "SANDBOX_DESKTOP": "false",
     "SANDBOX_MAX_PER_USER": "20",
-    "RATE_LIMIT_MESSAGES_PER_MINUTE": "0",
+    "RATE_LIMITS": "messages=0",
 }
 
 

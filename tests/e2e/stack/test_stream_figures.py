@@ -27,9 +27,7 @@ EVENTS = 10_000
 @pytest.fixture(scope="module")
 def crowded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     """A stack that lets one user have any number of streams."""
-    with run_stack(
-        tmp_path_factory.mktemp("crowded"), MAX_STREAMS_PER_USER="0", RATE_LIMIT_SESSIONS_PER_MINUTE="0"
-    ) as running:
+    with run_stack(tmp_path_factory.mktemp("crowded"), QUOTAS="streams=0", RATE_LIMITS="sessions=0") as running:
         yield running
 
 

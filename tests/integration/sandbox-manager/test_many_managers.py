@@ -137,7 +137,7 @@ async def told(lines: object, until: str) -> list[tuple[str, str]]:
 
 
 async def test_a_sandbox_all_of_whose_managers_are_gone_ends_itself(one: Manager) -> None:
-    one.settings |= {"SANDBOX_ORPHAN_MINUTES": "0.08", "SANDBOX_POOL_SIZE": "1"}
+    one.settings |= {"SANDBOX_TUNING": "orphan-s=5,sweep-ms=200", "SANDBOX_POOL_SIZE": "1"}
     async with one.running() as client:
         sandbox_id = await one.ready(client)
         await await_status(client, {"ready": 1, "warm": 1})

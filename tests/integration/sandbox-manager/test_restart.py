@@ -85,7 +85,7 @@ async def test_a_sandbox_whose_processes_died_is_gone_and_rebuilt_with_its_works
 async def test_what_ended_with_a_killed_manager_is_known_as_soon_as_the_next_one_starts(
     mongo_server: Server, mongo_database_name: str
 ) -> None:
-    with manager_over(mongo_server, mongo_database_name, RECONCILE_INTERVAL_S="60") as manager:
+    with manager_over(mongo_server, mongo_database_name, SANDBOX_TUNING="sweep-ms=60000") as manager:
         async with manager.running() as client:
             sandbox_id = await manager.ready(client)
             await manager.kill()

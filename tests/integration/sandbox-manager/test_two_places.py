@@ -17,7 +17,7 @@ async def test_a_session_asked_for_elsewhere_is_woken_and_started_again_where_it
     mongo_server: Server, mongo_database_name: str, tmp_path: Path
 ) -> None:
     with manager_over(mongo_server, mongo_database_name, SANDBOX_MAX_PER_USER="1") as here:
-        there = Manager({**here.settings, "SANDBOX_PROCESS_DIR": str(tmp_path)}, made=here.made)
+        there = Manager({**here.settings, "DATA_DIR": str(tmp_path)}, made=here.made)
         async with here.running() as first, there.running() as second:
             sandbox_id = await here.ready(first)
             await run(first, sandbox_id, "echo kept > file")

@@ -6,9 +6,6 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 
-from pydantic import Field
-from pydantic_settings import BaseSettings, SettingsConfigDict
-
 from backend_api.agent.events import SandboxUpdated
 from backend_api.conversations.application.follow_events import FollowEvents
 from backend_api.conversations.application.follow_sessions import FollowSessions
@@ -33,7 +30,7 @@ from backend_api.conversations.mongo.titles import MongoTitles
 from backend_api.conversations.mongo.transcripts import MongoTranscripts
 from backend_api.conversations.redis.session_stream import RedisSessionStream
 from backend_api.identity.application.connection_auth import AuthenticatedConnections
-from backend_api.identity.application.limits import Limits
+from backend_api.identity.application.limits import Limits, Quotas
 from backend_api.identity.ports import RateLimiter
 from backend_api.kit.ids import SessionId, UserId
 from backend_api.kit.mongo.database import Database
@@ -42,19 +39,9 @@ from backend_api.kit.redis.hub import Hub
 from backend_api.module import Module, Parts
 
 
-class ConversationSettings(BaseSettings):
-    """Settings from the environment."""
-
-    model_config = SettingsConfigDict(frozen=True, extra="ignore", env_ignore_empty=True)
-
-    max_streams_per_user: int = Field(default=50, ge=0)
-    max_model_calls_mb_per_user: int = Field(default=500, ge=0)
-
-
 @asynccontextmanager
 async def open_conversations(
     *,
-    settings: ConversationSettings,
     database: Database,
     redis: Redis,
     hub: Hub,
@@ -62,6 +49,7 @@ async def open_conversations(
     connections: AuthenticatedConnections,
     limiter: RateLimiter,
     limits: Limits,
+    quotas: Quotas,
     rules_of: Callable[[UserId], Awaitable[OptionRules]],
     is_gateway: bool,
     poll_s: float = 1.0,
@@ -70,7 +58,7 @@ async def open_conversations(
     sandbox starts in the stream. Only a gateway watches for changes of sessions."""
     repository, log = MongoSessionRepository(database), MongoEventLog(database)
     stream, feed = RedisSessionStream(redis, hub), MongoSessionFeed(database)
-    heads, slots = SessionHeads(log, poll_s), StreamSlots(settings.max_streams_per_user, connections)
+    heads, slots = SessionHeads(log, poll_s), StreamSlots(quotas.streams, connections)
 
     async def announce(session_id: SessionId, event: SandboxUpdated) -> None:
         await stream.append(session_id, await log.append(session_id, [event]))
@@ -85,7 +73,7 @@ async def open_conversations(
                 "stream": stream,
                 "transcripts": MongoTranscripts(database),
                 "titles": MongoTitles(database),
-                "kept_calls": MongoKeptCalls(database, most=settings.max_model_calls_mb_per_user * 1024**2),
+                "kept_calls": MongoKeptCalls(database, most=quotas.model_calls_mb * 1024**2),
                 "run_records": MongoRunRecords(),
                 "change_cursor": MongoChangeCursor(),
                 "announce_sandbox": announce,
@@ -104,7 +92,6 @@ async def open_conversations(
 CONVERSATIONS = Module(
     name="conversations",
     description="Sessions, their events and streams.",
-    settings=ConversationSettings,
     documents=DOCUMENTS,
     routes=[sessions.router, events.router, usage.router],
     is_busy=True,

@@ -23,6 +23,7 @@ from backend_api.identity.application.log_out import LogOut
 from backend_api.identity.application.refresh import Refresh
 from backend_api.identity.application.register import Register
 from backend_api.identity.http.auth import router
+from backend_api.identity.limit_settings import Amounts, Rates, limits_of, quotas_of
 from backend_api.identity.mongo.documents import DOCUMENTS
 from backend_api.identity.mongo.refresh_tokens import MongoRefreshTokens
 from backend_api.identity.mongo.users import MongoUsers
@@ -38,8 +39,6 @@ from backend_api.kit.signed_tokens import Signing
 from backend_api.module import Module, Parts, Planned
 from service_kit.loopback import is_loopback
 
-_LIMITS = Limits()
-
 
 class IdentitySettings(BaseSettings):
     """Settings from the environment."""
@@ -52,41 +51,13 @@ class IdentitySettings(BaseSettings):
     jwt_algorithm: Literal["HS256", "HS384", "HS512"] = "HS256"
     access_token_expire_minutes: int = Field(default=1440, ge=1)
     refresh_token_expire_days: int = Field(default=30, ge=1)
-    rate_limit_login_per_minute: int = Field(default=_LIMITS.login_per_minute, ge=0)
-    rate_limit_register_per_hour: int = Field(default=_LIMITS.register_per_hour, ge=0)
-    rate_limit_password_changes_per_hour: int = Field(default=_LIMITS.password_changes_per_hour, ge=0)
-    rate_limit_messages_per_minute: int = Field(default=_LIMITS.messages_per_minute, ge=0)
-    rate_limit_refresh_per_minute: int = Field(default=_LIMITS.refresh_per_minute, ge=0)
-    rate_limit_sessions_per_minute: int = Field(default=_LIMITS.sessions_per_minute, ge=0)
-    rate_limit_uploads_per_minute: int = Field(default=_LIMITS.uploads_per_minute, ge=0)
-    rate_limit_tickets_per_minute: int = Field(default=_LIMITS.tickets_per_minute, ge=0)
-    rate_limit_settings_per_minute: int = Field(default=_LIMITS.settings_per_minute, ge=0)
-    rate_limit_key_tests_per_minute: int = Field(default=_LIMITS.key_tests_per_minute, ge=0)
-    max_sessions_per_user: int = Field(default=_LIMITS.sessions_in_all, ge=0)
-    max_waiting_messages: int = Field(default=_LIMITS.waiting_messages, ge=0)
+    rate_limits: Rates = Field(default="", validate_default=True)
+    quotas: Amounts = Field(default="", validate_default=True)
 
     @property
     def is_local(self) -> bool:
         """Whether a call without a token is the local user."""
         return self.auth_mode == "local"
-
-    @property
-    def limits(self) -> Limits:
-        """The limits of each user."""
-        return Limits(
-            login_per_minute=self.rate_limit_login_per_minute,
-            register_per_hour=self.rate_limit_register_per_hour,
-            password_changes_per_hour=self.rate_limit_password_changes_per_hour,
-            messages_per_minute=self.rate_limit_messages_per_minute,
-            refresh_per_minute=self.rate_limit_refresh_per_minute,
-            sessions_per_minute=self.rate_limit_sessions_per_minute,
-            uploads_per_minute=self.rate_limit_uploads_per_minute,
-            tickets_per_minute=self.rate_limit_tickets_per_minute,
-            settings_per_minute=self.rate_limit_settings_per_minute,
-            key_tests_per_minute=self.rate_limit_key_tests_per_minute,
-            sessions_in_all=self.max_sessions_per_user,
-            waiting_messages=self.max_waiting_messages,
-        )
 
 
 def signing_secret(settings: IdentitySettings, data_dir: Path) -> str:
@@ -99,18 +70,19 @@ def signing_secret(settings: IdentitySettings, data_dir: Path) -> str:
 
 
 def plan_identity(settings: IdentitySettings, data_dir: Path, hosts: Sequence[str]) -> Planned:
-    """Plan the module. The ports are `is_local`, `limits`, and `signing`, with which tokens are signed. Raises
-    `ValueError`, also if a gateway without log-in listens on a `hosts` address that others can reach."""
+    """Plan the module. The ports are `is_local`, `limits`, `quotas`, and `signing`, with which tokens are signed.
+    Raises `ValueError`, also if a gateway without log-in listens on a `hosts` address that others can reach."""
     if settings.is_local and not all(is_loopback(host) for host in hosts):
         raise ValueError(
             "AUTH_MODE=local has no login, so HOST must be a loopback address such as 127.0.0.1. "
             "Set AUTH_MODE=password to listen on others."
         )
-    secret = signing_secret(settings, data_dir)
+    secret, quotas = signing_secret(settings, data_dir), quotas_of(settings.quotas)
     return Planned(
         ports={
             "is_local": settings.is_local,
-            "limits": settings.limits,
+            "limits": limits_of(settings.rate_limits, quotas),
+            "quotas": quotas,
             "signing": Signing(secret=secret, algorithm=settings.jwt_algorithm),
         },
         secrets=[secret],

@@ -1,10 +1,14 @@
-"""Starts the gateway, with the worker inside unless USE_BACKGROUND_JOBS: `python -m backend_api.main`."""
+"""Starts the gateway, with the worker inside unless USE_BACKGROUND_JOBS: `python -m backend_api.main`. With `--page` it
+serves the built page in that folder, too."""
 
 from __future__ import annotations
 
+import argparse
 import asyncio
+import os
 import signal
 import sys
+from pathlib import Path
 
 import uvloop
 
@@ -16,6 +20,7 @@ from backend_api.main.settings import SettingsError, load_settings, resolve_host
 from backend_api.main.wiring import web_options, wire_with
 from backend_api.sandboxes.tool_api.remote_spans import SERVICE as SANDBOX_SERVICE
 from service_kit.cancellation import let_cancellation_through
+from service_kit.former_settings import tell_of_former
 from service_kit.observation.logs import log_json_lines
 from service_kit.tracing import traced
 
@@ -24,13 +29,15 @@ GRACEFUL_S = 3
 
 def main() -> int:
     """Runs the gateway and returns the exit code; 2 for settings that prevent the start."""
+    page = _page()
     let_cancellation_through()
     try:
         settings = load_settings()
         log_json_lines(settings.log_level)
+        tell_of_former(os.environ)
         planned, hosts = plan(settings), resolve_hosts(settings)
         closing = Closing()
-        app = create_app(wire_with(planned, closing), web_options(planned))
+        app = create_app(wire_with(planned, closing), web_options(planned, page))
     except SettingsError as error:
         sys.stderr.write(f"backend-api: {error}\n")
         return 2
@@ -38,6 +45,13 @@ def main() -> int:
     with traced("backend-api", passed_on=[SANDBOX_SERVICE]):
         uvloop.run(_serve(server, closing, hosts, settings.port))
     return 0 if server.started else 1
+
+
+def _page() -> Path | None:
+    arguments = argparse.ArgumentParser(prog="backend_api.main", description="Start the gateway.")
+    arguments.add_argument("--page", type=Path, help="folder of the built page, which it serves, too")
+    page: Path | None = arguments.parse_args().page
+    return page
 
 
 async def _serve(server: Server, closing: Closing, hosts: list[str], port: int) -> None:

@@ -33,7 +33,6 @@ class Settings(BaseSettings):
     bind_address: str = ""
     frontend_port: int = Field(default=0, ge=0, le=65535)
     data_dir: Path = Path(".data")
-    frontend_dist: Path | None = None
     cors_origins: Names = ()
     allowed_hosts: Names = ()
     user_content_origin: str = ""
@@ -51,7 +50,6 @@ class Settings(BaseSettings):
 
     use_background_jobs: bool = False
     metrics_token: SecretStr = SecretStr("")
-    worker_port: int = Field(default=0, ge=0, le=65535)
 
     @field_validator("user_content_origin", "public_url")
     @classmethod

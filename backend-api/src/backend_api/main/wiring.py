@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
 
 from backend_api.kit.http.ports import WebOptions
 from backend_api.main.app import Wire
@@ -14,8 +15,8 @@ from backend_api.main.settings import named_hosts
 from service_kit.tracing import follows_callers
 
 
-def web_options(planned: Plan) -> WebOptions:
-    """The options of the edge, from the settings."""
+def web_options(planned: Plan, page: Path | None = None) -> WebOptions:
+    """The options of the edge, from the settings; `page` is the folder of the built page that it serves, if any."""
     settings = planned.settings
     return WebOptions(
         is_local=planned.made.port("is_local", False),
@@ -27,7 +28,7 @@ def web_options(planned: Plan) -> WebOptions:
         public_url=settings.public_url,
         cors_origins=settings.cors_origins,
         max_upload_bytes=settings.max_upload_bytes,
-        frontend=settings.frontend_dist,
+        frontend=page,
     )
 
 

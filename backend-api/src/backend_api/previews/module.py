@@ -6,28 +6,21 @@ import re
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 
-from pydantic import Field, field_validator
+from pydantic import field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from backend_api.conversations.ports import SessionRepository, SessionStream
 from backend_api.identity.application.connection_auth import AuthenticatedConnections
-from backend_api.identity.application.limits import Limits
+from backend_api.identity.application.limits import Limits, Quotas
 from backend_api.identity.ports import RateLimiter
 from backend_api.kit.mongo.database import Database
 from backend_api.kit.notifier import Notifier
 from backend_api.kit.signed_tokens import Signing
 from backend_api.module import Module, Parts
 from backend_api.previews.application.issue_address import IssueAddress
-from backend_api.previews.application.open_port import (
-    ADDRESS_TTL_S,
-    COOKIE_TTL_S,
-    ClosePort,
-    OpenPort,
-    PreviewPolicy,
-)
+from backend_api.previews.application.open_port import ClosePort, OpenPort, PreviewPolicy
 from backend_api.previews.application.preview_connections import PreviewConnections
 from backend_api.previews.application.reach_port import ReachPort
-from backend_api.previews.domain.entity import MAX_OPENED_PORTS_PER_SESSION
 from backend_api.previews.http.ports import router
 from backend_api.previews.mongo.documents import DOCUMENTS
 from backend_api.previews.mongo.opened_ports import MongoOpenedPorts
@@ -51,9 +44,6 @@ class PreviewSettings(BaseSettings):
     model_config = SettingsConfigDict(frozen=True, extra="ignore", env_ignore_empty=True)
 
     preview_domain: str = ""
-    preview_address_ttl_s: int = Field(default=ADDRESS_TTL_S, ge=5, le=3600)
-    preview_cookie_ttl_s: int = Field(default=COOKIE_TTL_S, ge=60, le=30 * 86400)
-    max_opened_ports_per_session: int = Field(default=MAX_OPENED_PORTS_PER_SESSION, ge=1, le=100)
 
     @field_validator("preview_domain")
     @classmethod
@@ -69,15 +59,13 @@ class PreviewSettings(BaseSettings):
             )
         return domain
 
-    def policy(self, *, is_local: bool) -> PreviewPolicy:
+    def policy(self, *, is_local: bool, most: int) -> PreviewPolicy:
         """The policy. If no domain is set, local mode uses names below that of this machine; otherwise no ports can be
         opened."""
         unnamed = LOCAL_DOMAIN if is_local else ""
         return PreviewPolicy(
             domain="" if self.preview_domain == "off" else self.preview_domain or unnamed,
-            most=self.max_opened_ports_per_session,
-            address_ttl_s=self.preview_address_ttl_s,
-            cookie_ttl_s=self.preview_cookie_ttl_s,
+            most=most,
         )
 
 
@@ -91,6 +79,7 @@ async def open_previews(
     notifier: Notifier,
     limiter: RateLimiter,
     limits: Limits,
+    quotas: Quotas,
     clock: Callable[[], float],
     signing: Signing,
     connections: AuthenticatedConnections,
@@ -102,7 +91,7 @@ async def open_previews(
 ) -> AsyncGenerator[Parts]:
     """Open the previews. Ports: `opened_ports` and the use cases of its routes and hosts; its task ends connections of
     ports that were closed."""
-    ports, policy = MongoOpenedPorts(database), settings.policy(is_local=is_local)
+    ports, policy = MongoOpenedPorts(database), settings.policy(is_local=is_local, most=quotas.opened_ports)
     tokens = JwtPreviewTokens(signing.secret, algorithm=signing.algorithm, clock=clock)
     open_port = OpenPort(sessions=sessions, ports=ports, stream=stream, policy=policy)
     close_port = ClosePort(sessions=sessions, ports=ports, stream=stream, notifier=notifier)

@@ -73,8 +73,8 @@ class Budget:
         left = self.most - await self.answers.count_call(call.run_id)
         if left < 0:
             return False, (
-                f"Not asked: this run has made all of its {self.most} calls to sources of papers (RESEARCH_MAX_CALLS). "
-                "Go on with what was found; what is in the corpus can still be read."
+                f"Not asked: this run has made all of its {self.most} calls to sources of papers (QUOTAS, "
+                "paper-calls). Go on with what was found; what is in the corpus can still be read."
             )
         near = max(self.most // 5, 3)
         return (

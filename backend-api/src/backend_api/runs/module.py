@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
-from pydantic import Field
-from pydantic_settings import BaseSettings, SettingsConfigDict
-
 from backend_api.conversations.application.delete_session import DeleteSession
 from backend_api.conversations.application.finish_deletions import FinishDeletions
 from backend_api.conversations.mongo.deletions import MongoDeletions
 from backend_api.conversations.ports import SessionRepository, SessionStream
-from backend_api.identity.application.limits import Limits
+from backend_api.identity.application.limits import Limits, Quotas
 from backend_api.kit.mongo.database import Database
 from backend_api.kit.notifier import Notifier
 from backend_api.module import Module, Parts
@@ -22,28 +19,20 @@ from backend_api.runs.mongo.run_waits import MongoWaits
 from backend_api.sandboxes.ports import Sandboxes
 
 
-class RunSettings(BaseSettings):
-    """Settings read from the environment."""
-
-    model_config = SettingsConfigDict(frozen=True, extra="ignore", env_ignore_empty=True)
-
-    max_runs_per_user: int = Field(default=20, ge=0)
-
-
 @asynccontextmanager
 async def open_runs(
     *,
-    settings: RunSettings,
     database: Database,
     notifier: Notifier,
     limits: Limits,
+    quotas: Quotas,
     sessions: SessionRepository,
     stream: SessionStream,
     sandboxes: Sandboxes,
 ) -> AsyncGenerator[Parts]:
     """Open the runs. Ports: `ledger`, `waits`, and `delete_session`, which ends running work; its tasks end waits in
     time, and deletions that a process left unfinished."""
-    ledger = MongoRunLedger(database, runs_per_user=settings.max_runs_per_user, unseen_most=limits.waiting_messages)
+    ledger = MongoRunLedger(database, runs_per_user=quotas.runs, unseen_most=limits.waiting_messages)
     waits = MongoWaits(database)
     yield Parts(
         ports={
@@ -58,6 +47,4 @@ async def open_runs(
     )
 
 
-RUNS = Module(
-    name="runs", description="The runs of sessions, and what they wait for.", settings=RunSettings, open=open_runs
-)
+RUNS = Module(name="runs", description="The runs of sessions, and what they wait for.", open=open_runs)

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
-from pydantic import Field
-from pydantic_settings import BaseSettings, SettingsConfigDict
-
 from backend_api.conversations.application.session_rules import OptionRules
 from backend_api.conversations.ports import SessionRepository, SessionStream
-from backend_api.identity.application.limits import Limits
+from backend_api.identity.application.limits import Limits, Quotas
 from backend_api.identity.ports import RateLimiter
 from backend_api.kit.ids import UserId
 from backend_api.kit.mongo.database import Database
@@ -25,24 +22,16 @@ from backend_api.schedules.mongo.documents import DOCUMENTS
 from backend_api.schedules.mongo.schedules import MongoSchedules
 
 
-class ScheduleSettings(BaseSettings):
-    """Settings of the environment."""
-
-    model_config = SettingsConfigDict(frozen=True, extra="ignore", env_ignore_empty=True)
-
-    max_schedules_per_user: int = Field(default=100, ge=0)
-
-
 @asynccontextmanager
 async def open_schedules(
     *,
-    settings: ScheduleSettings,
     database: Database,
     sessions: SessionRepository,
     stream: SessionStream,
     notifier: Notifier,
     limiter: RateLimiter,
     limits: Limits,
+    quotas: Quotas,
     rules_of: Callable[[UserId], Awaitable[OptionRules]],
     clock: Callable[[], float],
 ) -> AsyncGenerator[Parts]:
@@ -57,7 +46,7 @@ async def open_schedules(
         notifier=notifier,
         limiter=limiter,
         limits=limits,
-        most=settings.max_schedules_per_user,
+        most=quotas.schedules,
     )
     update = UpdateSchedule(schedules=schedules, rules=rules, notifier=notifier, limiter=limiter, limits=limits)
     fire = FireSchedules(schedules=schedules, lines=lines, send=send, notifier=notifier)
@@ -76,7 +65,6 @@ async def open_schedules(
 SCHEDULES = Module(
     name="schedules",
     description="Messages that are sent by themselves, once or again and again.",
-    settings=ScheduleSettings,
     documents=DOCUMENTS,
     routes=[router],
     open=open_schedules,

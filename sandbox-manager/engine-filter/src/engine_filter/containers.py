@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from engine_filter.policy import LABEL_PREFIX, STACK_LABEL, Policy
+from engine_filter.policy import ENDPOINT_LABEL, LABEL_PREFIX, STACK_LABEL, Policy
 from engine_filter.refusals import Refused
 from engine_filter.shapes import Rule, boolean, integer, need, one_of, record, shaped, table, text, texts
 from engine_filter.strict_json import Json
@@ -90,7 +90,7 @@ def own_labels(policy: Policy) -> Rule:
         labels = pairs(value, where)
         if not policy.is_own(labels):
             raise Refused(f"{where}: {STACK_LABEL} must be {policy.stack}")
-        if any(name in labels for name in policy.endpoint_labels):
+        if ENDPOINT_LABEL in labels:
             raise Refused(f"{where} may not be those of a gateway")
         return labels
 

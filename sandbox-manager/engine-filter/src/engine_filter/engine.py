@@ -30,8 +30,7 @@ class Engine:
 
     async def endpoint_client(self, ref: str) -> Json:
         found = await self._inspect(f"/containers/{ref}/json")
-        name = str(found.get("Name")).removeprefix("/")
-        if not self._policy.is_endpoint_client(name, dig(found, "Config", "Labels")):
+        if not self._policy.is_endpoint_client(dig(found, "Config", "Labels")):
             raise Refused(f"the container {ref} is no gateway of this stack")
         return found
 

@@ -12,7 +12,7 @@ from urllib.parse import quote, urlencode
 
 from engine_filter.containers import REF, judge_container
 from engine_filter.engine import Engine, dig
-from engine_filter.policy import SAME_AS_LABEL, STACK_LABEL, Policy
+from engine_filter.policy import ENDPOINT_LABEL, SAME_AS_LABEL, STACK_LABEL, Policy
 from engine_filter.refusals import Refused
 from engine_filter.shapes import boolean, need, record, text, texts
 from engine_filter.strict_json import Json, dumps, loads
@@ -79,13 +79,13 @@ async def events(ask: Ask) -> Plan:
 
 async def containers(ask: Ask) -> Plan:
     """The stack's containers in full; of gateways, only their identity and whether they run."""
-    policy, endpoints = ask.policy, [f"{name}={value}" for name, value in ask.policy.endpoint_labels.items()]
-    asked = _labels(ask, also=endpoints)
-    labels = asked if endpoints and set(endpoints) <= set(asked) else [*asked, _own_label(ask)]
+    policy, endpoint = ask.policy, f"{ENDPOINT_LABEL}={ask.policy.stack}"
+    asked = _labels(ask, also=[endpoint])
+    labels = asked if endpoint in asked else [*asked, _own_label(ask)]
 
     def shown(found: Any) -> Any:
         own = [one for one in _items(found) if policy.is_own(one.get("Labels"))]
-        gateways = [one for one in _items(found) if one not in own and policy.is_endpoint_client("", one.get("Labels"))]
+        gateways = [one for one in _items(found) if one not in own and policy.is_endpoint_client(one.get("Labels"))]
         return own + [_pick("Id", "Names", "State", "Status")(one) for one in gateways]
 
     query = {**ask.query, "filters": dumps({"label": labels}).decode()}

@@ -14,6 +14,7 @@ from typing import Any, cast
 from engine_filter.strict_json import Json
 
 STACK_LABEL = "agent-sandbox.stack"
+ENDPOINT_LABEL = "agent-sandbox.door-client"
 SAME_AS_LABEL = "agent-sandbox.same-as"
 LABEL_PREFIX = "agent-sandbox."
 _MIB = 1024 * 1024
@@ -34,8 +35,6 @@ class Policy:
     images: frozenset[str]
     seccomp: Json
     subnet_pool: ipaddress.IPv4Network
-    endpoint_names: frozenset[str]
-    endpoint_labels: Mapping[str, str]
     memory_bytes: int
     nano_cpus: int
     pids: int
@@ -44,23 +43,16 @@ class Policy:
         """Whether labels are those of this stack's sandboxes, their networks, workspaces and helpers."""
         return isinstance(labels, dict) and cast("Json", labels).get(STACK_LABEL) == self.stack
 
-    def is_endpoint_client(self, name: str, labels: Any) -> bool:
+    def is_endpoint_client(self, labels: Any) -> bool:
         """Whether a container is one that gets a leg in the sandboxes' networks."""
-        if name in self.endpoint_names:
-            return True
-        found = cast("Json", labels) if isinstance(labels, dict) else {}
-        return bool(self.endpoint_labels) and all(
-            found.get(one) == value for one, value in self.endpoint_labels.items()
-        )
+        return isinstance(labels, dict) and cast("Json", labels).get(ENDPOINT_LABEL) == self.stack
 
 
 def read_policy(environ: Mapping[str, str]) -> Policy:
     """The manager's own settings, by the same names and with the same defaults. Raises `SettingsError`."""
-    stack = environ.get("SANDBOX_STACK") or "agent"
+    stack = environ.get("COMPOSE_PROJECT_NAME") or "agent"
     if not re.fullmatch(r"[a-z0-9][a-z0-9_-]{0,30}", stack):
-        raise SettingsError("SANDBOX_STACK: must be small letters, digits, - and _, at most 31.")
-    parts = [one.strip().removeprefix("label:") for one in environ.get("SANDBOX_DOOR_CLIENTS", "").split(",")]
-    labels = dict(one.split("=", 1) for one in parts if "=" in one)
+        raise SettingsError("COMPOSE_PROJECT_NAME: must be small letters, digits, - and _, at most 31.")
     sizes = _sizes(environ)
     most_memory = [_number(environ, "SANDBOX_MEMORY_MB", 2048), *(memory for _, memory in sizes)]
     most_cpus = [_number(environ, "SANDBOX_CPUS", 2.0), *(cpus for cpus, _ in sizes)]
@@ -69,8 +61,6 @@ def read_policy(environ: Mapping[str, str]) -> Policy:
         images=frozenset({environ.get("SANDBOX_IMAGE") or "agent-sandbox:latest", *_images(environ)}),
         seccomp=_seccomp(Path(environ.get("SANDBOX_SECCOMP_PROFILE") or "sandbox-image/seccomp.json")),
         subnet_pool=_pool(environ.get("SANDBOX_SUBNET_POOL") or "10.201.0.0/16"),
-        endpoint_names=frozenset(one for one in parts if one and "=" not in one),
-        endpoint_labels=labels,
         memory_bytes=max(int(max(most_memory)) * _MIB, _LEAST_BYTES),
         nano_cpus=int(max(most_cpus) * 1_000_000_000),
         pids=max(int(_number(environ, "SANDBOX_PIDS", 512)), _LEAST_PIDS),

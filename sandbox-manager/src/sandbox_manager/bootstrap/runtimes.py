@@ -11,8 +11,9 @@ from pathlib import Path
 from sandbox_manager.bootstrap.assembly import Runtime
 from sandbox_manager.bootstrap.settings import Settings
 from sandbox_manager.domain.errors import EngineUnavailableError
-from sandbox_manager.infrastructure.runtimes.docker.options import DockerOptions, EndpointClients
+from sandbox_manager.infrastructure.runtimes.docker.options import DockerOptions
 from sandbox_manager.infrastructure.runtimes.docker.runtime import docker_runtime
+from sandbox_manager.infrastructure.runtimes.packet_filter import HOST_FIB_TRIE, engine_host_trie
 from sandbox_manager.infrastructure.runtimes.process.options import ProcessOptions
 from sandbox_manager.infrastructure.runtimes.process.runtime import process_runtime
 from sandbox_manager.infrastructure.runtimes.sandbox_profile import SandboxProfile
@@ -29,9 +30,9 @@ def _sandbox_profile(settings: Settings) -> SandboxProfile:
         memory_bytes=settings.inside.memory_mb * 1024 * 1024,
         cpus=settings.inside.cpus,
         pids=settings.inside.pids,
-        orphan_s=round(settings.lifecycle.orphan_minutes * 60),
+        orphan_s=settings.lifecycle.tuning["orphan-s"],
         disk_bytes=settings.inside.disk_mb * 1024 * 1024,
-        max_files=settings.inside.max_files,
+        max_files=settings.lifecycle.tuning["files"],
     )
 
 
@@ -48,8 +49,7 @@ def _docker(settings: Settings) -> AbstractAsyncContextManager[Runtime]:
             seccomp_profile=Path(settings.docker.seccomp_profile),
             subnet_pool=settings.docker.subnet_pool,
             blocked_subnets=_blocked_subnets(settings),
-            host_fib_trie=Path(settings.inside.host_fib_trie),
-            endpoint_clients=EndpointClients.parse(settings.docker.endpoint_clients),
+            host_fib_trie=engine_host_trie(),
             inside=_sandbox_profile(settings),
         )
     )
@@ -59,14 +59,14 @@ def _process(settings: Settings) -> AbstractAsyncContextManager[Runtime]:
     return process_runtime(
         ProcessOptions(
             stack=settings.lifecycle.stack,
-            folder=Path(settings.process.folder).absolute(),
-            python=Path(settings.process.python).absolute(),
-            python_path=tuple(Path(one).absolute() for one in settings.process.python_path.split(":") if one),
-            kernel_python=Path(settings.process.kernel_python).absolute() if settings.process.kernel_python else None,
+            folder=(settings.process.data_dir / "sandboxes").absolute(),
+            python=settings.tool_api.python.absolute(),
+            python_path=tuple(folder.absolute() for folder in settings.tool_api.python_path),
+            kernel_python=settings.tool_api.kernel_python and settings.tool_api.kernel_python.absolute(),
             unsafe=settings.process.unsafe,
             blocked_subnets=_blocked_subnets(settings),
             seccomp_profile=Path(settings.docker.seccomp_profile).absolute(),
-            host_fib_trie=Path(settings.inside.host_fib_trie),
+            host_fib_trie=HOST_FIB_TRIE,
             inside=_sandbox_profile(settings),
         )
     )

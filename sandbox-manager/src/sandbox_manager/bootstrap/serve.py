@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
@@ -13,6 +14,7 @@ from sandbox_manager.bootstrap.settings import Settings, SettingsError
 from sandbox_manager.bootstrap.wiring import wire
 from sandbox_manager.interfaces.http.use_cases import UseCases
 from service_kit.clear_startup import ClearStartup
+from service_kit.former_settings import tell_of_former
 from service_kit.listening.http import BoundedHttpProtocol, Config
 from service_kit.listening.peers import Peers
 from service_kit.observation.logs import log_json_lines
@@ -57,6 +59,7 @@ def _bind(family: int, address: str, port: int) -> socket.socket:
 def serve(settings: Settings, wiring: Callable[[Settings], AbstractAsyncContextManager[UseCases]] = wire) -> int:
     """Serve what `wiring` yields until SIGTERM or SIGINT; returns the exit status."""
     log_json_lines(settings.server.log_level)
+    tell_of_former(os.environ)
     sockets = listen(settings.server.host, settings.server.port)
     app = ClearStartup(create_app(lambda: wiring(settings)))
     config = Config(

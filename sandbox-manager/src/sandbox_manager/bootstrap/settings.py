@@ -3,16 +3,44 @@
 from __future__ import annotations
 
 import ipaddress
-import sys
-from typing import Literal, Self
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import BeforeValidator, Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from sandbox_manager.bootstrap.tool_api import ToolApi, tool_api_beside
 from sandbox_manager.domain.configuration import Configurations, Size, parse_images, parse_sizes
+from service_kit.named_numbers import Number, read_numbers
 
 _CONFIG = SettingsConfigDict(frozen=True, extra="ignore", populate_by_name=True, env_ignore_empty=True)
 _SECRET_CHARACTERS = 32
+
+
+_SNAPSHOTS = {
+    "count": Number(default=10, most=10_000),
+    "mb": Number(default=2048, least=1, most=10**9),
+    "total-mb": Number(default=4096, least=1, most=10**9),
+}
+"""Of one conversation: how many, how much one holds, and what all take, packed."""
+
+
+_TUNING = {
+    "queue-s": Number(default=300, least=1, most=86_400),
+    "start-s": Number(default=60, least=1, most=110),
+    "orphan-s": Number(default=600, most=10**6),
+    "sweep-ms": Number(default=15_000, least=50, most=600_000),
+    "spare-mb": Number(default=320, most=10**6),
+    "files": Number(default=500_000, most=10**9),
+}
+"""How long one waits for a place, a start may take, and a sandbox lives without a manager; how often is looked at what
+runs and what should; what has to be free for one more, and how many files a workspace may hold. The gateway waits no
+longer than 120 s for a start."""
+
+
+def _reader(known: Mapping[str, Number]) -> Callable[[object], object]:
+    return lambda given: read_numbers(given, known) if isinstance(given, str) else given
 
 
 class SettingsError(Exception):
@@ -53,20 +81,18 @@ class LifecycleSettings(BaseSettings):
     model_config = _CONFIG
 
     runtime: Literal["docker", "process", "auto"] = Field(default="auto", validation_alias="SANDBOX_RUNTIME")
-    stack: str = Field(default="agent", pattern=r"^[a-z0-9][a-z0-9_-]{0,30}$", validation_alias="SANDBOX_STACK")
+    stack: str = Field(default="agent", pattern=r"^[a-z0-9][a-z0-9_-]{0,30}$", validation_alias="COMPOSE_PROJECT_NAME")
     hard_hours: float = Field(default=24, gt=0, validation_alias="SANDBOX_TIMEOUT_HOURS")
     idle_minutes: float = Field(default=60, gt=0, validation_alias="SANDBOX_IDLE_TIMEOUT_MINUTES")
     pause_minutes: float = Field(default=120, ge=0, validation_alias="SANDBOX_PAUSE_LIMIT_MINUTES")
-    orphan_minutes: float = Field(default=10, ge=0, validation_alias="SANDBOX_ORPHAN_MINUTES")
     max_per_user_total: int = Field(default=10, ge=1, validation_alias="SANDBOX_MAX_PER_USER_TOTAL")
-    queue_timeout_s: float = Field(default=300, gt=0, validation_alias="SANDBOX_QUEUE_TIMEOUT_S")
-    admit_memory_mb: int = Field(default=320, ge=0, validation_alias="SANDBOX_ADMIT_MEMORY_MB")
     max_per_user: int = Field(default=5, ge=1, validation_alias="SANDBOX_MAX_PER_USER")
     max_total: int = Field(default=20, ge=1, validation_alias="SANDBOX_MAX_TOTAL")
-    start_deadline_s: float = Field(default=60, gt=0, le=110, validation_alias="SANDBOX_START_TIMEOUT_S")
-    reconcile_interval_s: float = Field(default=15, gt=0, validation_alias="RECONCILE_INTERVAL_S")
     pool_size: int | None = Field(default=None, ge=0, le=50, validation_alias="SANDBOX_POOL_SIZE")
     remove_on_shutdown: bool = Field(default=False, validation_alias="SANDBOX_REMOVE_ON_SHUTDOWN")
+    tuning: Annotated[dict[str, int], NoDecode, BeforeValidator(_reader(_TUNING))] = Field(
+        default="", validate_default=True, validation_alias="SANDBOX_TUNING"
+    )
 
 
 class WorkspaceSettings(BaseSettings):
@@ -74,9 +100,9 @@ class WorkspaceSettings(BaseSettings):
 
     model_config = _CONFIG
 
-    max_snapshots: int = Field(default=10, ge=0, validation_alias="SNAPSHOT_MAX_PER_SESSION")
-    max_snapshot_mb: int = Field(default=2048, ge=1, validation_alias="SNAPSHOT_MAX_MB")
-    max_kept_mb: int = Field(default=4096, ge=1, validation_alias="SNAPSHOT_MAX_MB_PER_SESSION")
+    snapshots: Annotated[dict[str, int], NoDecode, BeforeValidator(_reader(_SNAPSHOTS))] = Field(
+        default="", validate_default=True, validation_alias="SNAPSHOT_LIMITS"
+    )
     cleanup_delay_s: float = Field(default=0, ge=0, validation_alias="WORKSPACE_CLEANUP_DELAY")
 
 
@@ -91,14 +117,12 @@ class InsideSettings(BaseSettings):
     blocked_subnets: str = Field(
         default="10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,100.64.0.0/10", validation_alias="SANDBOX_BLOCKED_SUBNETS"
     )
-    host_fib_trie: str = Field(default="/proc/net/fib_trie", validation_alias="SANDBOX_HOST_FIB_TRIE")
     max_upload_bytes: int = Field(default=10_485_760, ge=1, validation_alias="MAX_UPLOAD_BYTES")
     memory_mb: int = Field(default=2048, ge=64, validation_alias="SANDBOX_MEMORY_MB")
     cpus: float = Field(default=2.0, gt=0, validation_alias="SANDBOX_CPUS")
     sizes: str = Field(default="", validation_alias="SANDBOX_SIZES")
     pids: int = Field(default=512, ge=16, validation_alias="SANDBOX_PIDS")
     disk_mb: int = Field(default=10_240, ge=0, validation_alias="SANDBOX_DISK_LIMIT_MB")
-    max_files: int = Field(default=500_000, ge=0, validation_alias="SANDBOX_MAX_FILES")
 
     @model_validator(mode="after")
     def _sizes(self) -> Self:
@@ -124,7 +148,6 @@ class DockerSettings(BaseSettings):
     images: str = Field(default="", validation_alias="SANDBOX_IMAGES")
     seccomp_profile: str = Field(default="sandbox-image/seccomp.json", validation_alias="SANDBOX_SECCOMP_PROFILE")
     subnet_pool: str = Field(default="10.201.0.0/16", validation_alias="SANDBOX_SUBNET_POOL")
-    endpoint_clients: str = Field(default="", validation_alias="SANDBOX_DOOR_CLIENTS")
 
     @field_validator("images")
     @classmethod
@@ -138,17 +161,16 @@ class ProcessSettings(BaseSettings):
 
     model_config = _CONFIG
 
-    folder: str = Field(default=".data/sandboxes", validation_alias="SANDBOX_PROCESS_DIR")
-    python: str = Field(default=sys.executable, validation_alias="SANDBOX_PYTHON")
-    python_path: str = Field(default="", validation_alias="SANDBOX_PYTHONPATH")
-    kernel_python: str = Field(default="", validation_alias="SANDBOX_KERNEL_PYTHON")
+    data_dir: Path = Field(default=Path(".data"), validation_alias="DATA_DIR")
     unsafe: bool = Field(default=False, validation_alias="SANDBOX_PROCESS_UNSAFE")
 
 
 class Settings:
-    """The settings, read once. Raises `SettingsError` naming the setting that is wrong or missing."""
+    """The settings, read once; with the place of the tool API of process sandboxes if that is not beside the manager's
+    code. Raises `SettingsError` naming the setting that is wrong or missing."""
 
-    def __init__(self) -> None:
+    def __init__(self, tool_api: ToolApi | None = None) -> None:
+        self.tool_api = tool_api or tool_api_beside(Path(__file__))
         try:
             self.server = ServerSettings()  # pyright: ignore[reportCallIssue] - the environment gives the fields
             self.registry = RegistrySettings()  # pyright: ignore[reportCallIssue] - the environment gives the fields

@@ -101,7 +101,7 @@ async def at_work(settings: Settings, made: Assembly) -> AsyncGenerator[UseCases
         host=runtime,
         monitor=runtime,
         owner=made.owner,
-        interval_s=keeping.reconcile_interval_s,
+        interval_s=keeping.tuning["sweep-ms"] / 1000,
     )
     try:
         async with upkeep.running():
@@ -118,11 +118,11 @@ def rules_of(settings: Settings) -> Rules:
     return Rules(
         limits=_limits(keeping),
         clocks=_clocks(keeping),
-        disk=DiskLimit(settings.inside.disk_mb * _MIB, settings.inside.max_files),
+        disk=DiskLimit(settings.inside.disk_mb * _MIB, keeping.tuning["files"]),
         room=lambda: _room(keeping),
         pool_size=pool_size(settings),
         configurations=settings.configurations,
-        start_deadline_s=keeping.start_deadline_s,
+        start_deadline_s=keeping.tuning["start-s"],
     )
 
 
@@ -132,7 +132,7 @@ def _limits(lifecycle: LifecycleSettings) -> Limits:
         max_per_user=lifecycle.max_per_user,
         max_per_user_total=lifecycle.max_per_user_total,
         max_total=lifecycle.max_total,
-        queue=timedelta(seconds=lifecycle.queue_timeout_s),
+        queue=timedelta(seconds=lifecycle.tuning["queue-s"]),
         hard=hard,
         idle=timedelta(minutes=lifecycle.idle_minutes),
     )
@@ -152,14 +152,14 @@ def _clocks(lifecycle: LifecycleSettings) -> Clocks:
     return Clocks(
         idle=timedelta(minutes=lifecycle.idle_minutes),
         pause=timedelta(minutes=lifecycle.pause_minutes),
-        orphan=timedelta(minutes=lifecycle.orphan_minutes),
+        orphan=timedelta(seconds=lifecycle.tuning["orphan-s"]),
     )
 
 
 async def _room(lifecycle: LifecycleSettings) -> Room:
     return Room(
-        free=free_memory() if lifecycle.admit_memory_mb else None,
-        need=lifecycle.admit_memory_mb * _MIB,
+        free=free_memory() if lifecycle.tuning["spare-mb"] else None,
+        need=lifecycle.tuning["spare-mb"] * _MIB,
         reserve=_RESERVE,
     )
 

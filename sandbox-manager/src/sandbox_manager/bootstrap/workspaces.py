@@ -23,8 +23,9 @@ def workspace_cases(
     settings: WorkspaceSettings, work: WorkspaceWork, registry: SandboxRecords, delete: DeleteSandbox, host: RuntimeHost
 ) -> WorkspaceCases:
     """Everything that is done with the files of a session as a whole."""
-    bounds = ArchiveBounds(max_bytes=settings.max_snapshot_mb * _MIB)
-    limits = SnapshotLimits(max_count=settings.max_snapshots, max_bytes=settings.max_kept_mb * _MIB, bounds=bounds)
+    allowed = settings.snapshots
+    bounds = ArchiveBounds(max_bytes=allowed["mb"] * _MIB)
+    limits = SnapshotLimits(max_count=allowed["count"], max_bytes=allowed["total-mb"] * _MIB, bounds=bounds)
     remove = RemoveWorkspace(work, registry, delete, timedelta(seconds=settings.cleanup_delay_s), host.place)
     return WorkspaceCases(
         work=work,

@@ -294,7 +294,7 @@ async def test_a_test_of_a_key_says_what_is_wrong_with_it(begin: Any, provider: 
 
 @pytest.mark.timeout(180)
 async def test_the_models_that_a_key_opens_are_listed_newest_first(begin: Any, provider: ModelServer) -> None:
-    one, anna = begin("lists", AUTH_MODE="local", HOST="127.0.0.1", RATE_LIMIT_KEY_TESTS_PER_MINUTE="0"), Person({})
+    one, anna = begin("lists", AUTH_MODE="local", HOST="127.0.0.1", RATE_LIMITS="key-tests=0"), Person({})
 
     async def listed(expect: int = 200, **body: Any) -> Json:
         answer = await anna.call(one, "POST", "/settings/models/available", {"provider": "openai", **body})

@@ -11,6 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
+from backend_api.identity.application.limits import Quotas
 from backend_api.schedules.application.fire_schedules import FireSchedules
 from support.gateway import Gateway, run_gateway
 from support.servers import Server
@@ -148,10 +149,10 @@ async def test_the_options_of_new_sessions_go_with_no_session(gateway: Gateway) 
 
 
 async def test_there_are_so_many_of_a_user_and_no_more(
-    mongo_server: Server, redis_server: Server, mongo_database_name: str, monkeypatch: pytest.MonkeyPatch
+    mongo_server: Server, redis_server: Server, mongo_database_name: str
 ) -> None:
-    monkeypatch.setenv("MAX_SCHEDULES_PER_USER", "1")
-    async with run_gateway(mongo_server.uri, mongo_database_name, redis_server.uri) as gateway:
+    quotas = Quotas(schedules=1)
+    async with run_gateway(mongo_server.uri, mongo_database_name, redis_server.uri, quotas=quotas) as gateway:
         anna = await gateway.user("anna")
         await created(gateway, anna)
         answer = await ask(gateway, anna, "POST", **DAILY)

@@ -1,6 +1,6 @@
 """A tool API its sandbox has taken over: the real one, until a file in the workspace says otherwise.
 
-Put before the real one on the manager's `SANDBOX_PYTHONPATH`.
+Put before the real one by `support.taken_over_manager`.
 """
 
 from __future__ import annotations

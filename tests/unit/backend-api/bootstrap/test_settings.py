@@ -10,6 +10,7 @@ import pytest
 from pydantic import SecretStr
 from pydantic_settings import BaseSettings
 
+from backend_api.identity.application.limits import Limits, Quotas
 from backend_api.kit.signed_tokens import Signing
 from backend_api.main.modules import MODULES
 from backend_api.main.runtime import plan
@@ -93,6 +94,38 @@ def test_local_mode_listens_on_loopback_only(monkeypatch: pytest.MonkeyPatch, ho
     monkeypatch.setenv("AUTH_MODE", "local")
     monkeypatch.setenv("HOST", host)
     with pytest.raises(SettingsError, match="HOST"):
+        plan(load_settings())
+
+
+def test_limits_are_those_of_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JWT_SECRET_KEY", GOOD)
+    usual = plan(load_settings()).made
+    assert usual.required("limits", Limits) == Limits()
+    assert usual.required("quotas", Quotas) == Quotas()
+    monkeypatch.setenv("RATE_LIMITS", "login=3/minute,password-changes=0")
+    monkeypatch.setenv("QUOTAS", "waiting-messages=7,opened-ports=2,sessions=9")
+    made = plan(load_settings()).made
+    assert made.required("limits", Limits) == Limits(
+        login_per_minute=3, password_changes_per_hour=0, sessions_in_all=9, waiting_messages=7
+    )
+    assert made.required("quotas", Quotas) == Quotas(waiting_messages=7, opened_ports=2, sessions=9)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "reason"),
+    [
+        ("RATE_LIMITS", "logins=3/minute", "login=10/minute, register=20/hour"),
+        ("RATE_LIMITS", "register=3/minute", "register=20/hour"),
+        ("QUOTAS", "computers=3", "sessions=10000, schedules=100"),
+        ("QUOTAS", "opened-ports=0", "from 1 to 100"),
+    ],
+)
+def test_limits_that_are_none_stop_the_start(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, reason: str
+) -> None:
+    monkeypatch.setenv("JWT_SECRET_KEY", GOOD)
+    monkeypatch.setenv(name, value)
+    with pytest.raises(SettingsError, match=f"{name}: .*{reason}"):
         plan(load_settings())
 
 

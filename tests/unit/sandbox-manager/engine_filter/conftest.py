@@ -26,8 +26,6 @@ def policy() -> Policy:
         images=frozenset({OPTIONS.image, "agent-sandbox:other"}),
         seccomp=json.loads(OPTIONS.seccomp_profile.read_text()),
         subnet_pool=ipaddress.IPv4Network("10.201.0.0/16"),
-        endpoint_names=frozenset({"gateway-1"}),
-        endpoint_labels={"agent-sandbox.door-client": "own"},
         memory_bytes=2048 << 20,
         nano_cpus=2_000_000_000,
         pids=512,

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from backend_api.conversations.ports import SessionRepository, SessionStream
+from backend_api.identity.application.limits import Quotas
 from backend_api.kit.ids import SessionId, UserId
 from backend_api.kit.notifier import Notifier, Topic
 from backend_api.previews.domain.entity import (
-    MAX_OPENED_PORTS_PER_SESSION,
     OpenedBy,
     OpenedPort,
     PortId,
@@ -30,7 +30,7 @@ class PreviewPolicy:
     """The deployment's choices. Without a `domain` no port can be opened, and open ones can't be reached."""
 
     domain: str = ""
-    most: int = MAX_OPENED_PORTS_PER_SESSION
+    most: int = Quotas().opened_ports
     address_ttl_s: int = ADDRESS_TTL_S
     cookie_ttl_s: int = COOKIE_TTL_S
 

@@ -22,7 +22,6 @@ LAST_PORT = 65535
 RESERVED_PORTS = frozenset({7000, 9222})
 """Ports of the sandbox's own services: the endpoint of its tools, and the control port of its browser."""
 MAX_LABEL_CHARACTERS = 80
-MAX_OPENED_PORTS_PER_SESSION = 8
 _ID_BYTES = 16
 _ID = re.compile("[a-z2-7]{26}")
 

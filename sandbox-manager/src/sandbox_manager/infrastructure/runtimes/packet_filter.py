@@ -18,6 +18,9 @@ from sandbox_manager.domain.errors import EngineUnavailableError
 _log = logging.getLogger(__name__)
 
 HOST_FIB_TRIE = Path("/proc/net/fib_trie")
+MOUNTED_FIB_TRIE = Path("/opt/app/host/fib_trie")
+"""Where a manager in a container of its own finds that of its host. Its image has an empty file there, which names no
+address: where nothing is mounted over it, nothing is opened."""
 Network = ipaddress.IPv4Network
 
 # Nowhere; loopback on a wire; link-local with the metadata of clouds; that of Azure; multicast, reserved, broadcast.
@@ -119,6 +122,11 @@ class HostNetworks:
         return self._known
 
 
+def engine_host_trie(mounted: Path = MOUNTED_FIB_TRIE) -> Path:
+    """What names the addresses of the machine that the engine is on."""
+    return mounted if mounted.exists() else HOST_FIB_TRIE
+
+
 def host_networks(trie: Path = HOST_FIB_TRIE) -> list[Network]:
     """Every address of a machine beside its loopback, by its routing table.
 
@@ -130,7 +138,7 @@ def host_networks(trie: Path = HOST_FIB_TRIE) -> list[Network]:
             return []
         lines = [line.strip() for line in trie.read_text().splitlines()]
     except (OSError, ValueError) as error:
-        raise EngineUnavailableError(f"SANDBOX_HOST_FIB_TRIE: {_UNKNOWN} ({error}).") from error
+        raise EngineUnavailableError(f"{_UNKNOWN} ({error}).") from error
     found: dict[Network, None] = {}
     leaf = ""
     for line in lines:
@@ -139,5 +147,5 @@ def host_networks(trie: Path = HOST_FIB_TRIE) -> list[Network]:
         elif leaf and line.endswith(_LOCAL):
             found[Network(leaf + line.removesuffix(_LOCAL), strict=False)] = None
     if not found:
-        raise EngineUnavailableError(f"SANDBOX_HOST_FIB_TRIE: {_UNKNOWN} ({trie} names none).")
+        raise EngineUnavailableError(f"{_UNKNOWN} ({trie} names none).")
     return [one for one in found if not one.is_loopback]

@@ -10,8 +10,10 @@ import pytest
 
 from sandbox_manager.domain.errors import EngineUnavailableError
 from sandbox_manager.infrastructure.runtimes.packet_filter import (
+    HOST_FIB_TRIE,
     FilterExceptions,
     HostNetworks,
+    engine_host_trie,
     host_networks,
     networks_of,
     rules,
@@ -51,11 +53,18 @@ def test_every_address_of_a_machine_is_read_once_and_none_of_others(tmp_path: Pa
     assert found == [IPv4Network("198.51.100.0/25"), IPv4Network("203.0.113.9/32")]
 
 
+def test_a_manager_in_a_container_reads_what_is_mounted_there(tmp_path: Path) -> None:
+    mounted = tmp_path / "fib_trie"
+    assert engine_host_trie(mounted) == HOST_FIB_TRIE
+    mounted.touch()
+    assert engine_host_trie(mounted) == mounted
+
+
 def test_a_table_that_says_nothing_opens_nothing(tmp_path: Path) -> None:
     (tmp_path / "binary").write_bytes(b"\xff\xfe")
     (tmp_path / "empty").touch()
     for name in ("missing", "binary", "empty"):
-        with pytest.raises(EngineUnavailableError, match="SANDBOX_HOST_FIB_TRIE"):
+        with pytest.raises(EngineUnavailableError, match="addresses of this host"):
             HostNetworks(tmp_path / name)()
 
 
@@ -101,6 +110,6 @@ def test_no_process_sandbox_gets_a_network_while_the_host_is_not_known(tmp_path:
     unknown = NetworkRules((), tmp_path / "missing")
     itself = reference(os.getpid())
     assert itself is not None
-    with pytest.raises(EngineUnavailableError, match="SANDBOX_HOST_FIB_TRIE"):
+    with pytest.raises(EngineUnavailableError, match="addresses of this host"):
         unknown.wanted()
     unknown.renew([itself])

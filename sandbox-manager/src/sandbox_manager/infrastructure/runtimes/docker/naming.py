@@ -13,6 +13,7 @@ _log = logging.getLogger(__name__)
 
 _PREFIX = "agent-sandbox"
 STACK = f"{_PREFIX}.stack"
+ENDPOINT_CLIENT = f"{_PREFIX}.door-client"
 SANDBOX = f"{_PREFIX}.id"
 SESSION = f"{_PREFIX}.session"
 USER = f"{_PREFIX}.user"

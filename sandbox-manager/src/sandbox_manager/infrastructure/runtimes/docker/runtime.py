@@ -108,12 +108,9 @@ class DockerRuntime:
         raise EngineUnavailableError("SANDBOX_SUBNET_POOL: no subnet is free for another sandbox.")
 
     def _clients(self) -> list[str]:
-        clients = self._options.endpoint_clients
-        names = list(clients.names)
-        if clients.labels:
-            found = self._engine.containers(*clients.labels)
-            names += [str(one["Id"]) for one in found if one.get("State") == "running"]
-        return names
+        """Gateways and workers of this stack: they get a leg in every sandbox's network."""
+        found = self._engine.containers(f"{naming.ENDPOINT_CLIENT}={self._options.stack}")
+        return [str(one["Id"]) for one in found if one.get("State") == "running"]
 
     def _let_clients_in(self, identity: Identity, clients: list[str]) -> None:
         network = naming.network_name(self._options.stack, identity)

@@ -108,7 +108,9 @@ class ProcessRuntime:
 
     async def check(self) -> None:
         if not self._options.python.exists():
-            raise EngineUnavailableError(f"SANDBOX_PYTHON: {self._options.python} does not exist.")
+            raise EngineUnavailableError(
+                f"The Python of sandboxes, {self._options.python}, does not exist: ./run.sh local makes it."
+            )
         # Without the watch a sandbox may fill the disk: none is started here, and another manager is tried.
         if self._watch is not None and (trouble := self._watch.trouble()) is not None:
             raise EngineUnavailableError(trouble)
