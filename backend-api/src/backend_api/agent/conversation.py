@@ -32,6 +32,16 @@ class ResultAt(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OwnUse:
+    """What one sub-agent used: `calls` of tools, `tokens` that were new to it, and how long workers had the run since
+    it began, up to the run's last event."""
+
+    calls: int = 0
+    tokens: int = 0
+    worked: timedelta = timedelta()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Conversation:
     """What the model reads next. `seen_seq` is the last user message in it, `next_turn` the number of the run's next
     model call, `is_answered` whether the run's last step already is a whole answer to all of it, `usage` what the run
@@ -47,7 +57,8 @@ class Conversation:
     `tasks` are the session's, `background` the commands that run in the background, `instructions` those of folders
     it came to work in, by the paths of their files, `skills_read` the names of skills it has read, and `loaded` the
     families of tools that were loaded, each with what was looked for in it. `rendered` is what was made of its turns to
-    be sent. `attached` are the pictures of messages it has not read, which nobody has looked at yet."""
+    be sent. `attached` are the pictures of messages it has not read, which nobody has looked at yet. `own` is what a
+    sub-agent used of all this itself."""
 
     turns: list[Turn]
     seen_seq: int
@@ -84,6 +95,7 @@ class Conversation:
     rendered: RenderedTurns = field(default_factory=RenderedTurns, compare=False, repr=False)
     background: Sequence[BackgroundStarted] = ()
     attached: Sequence[Attached] = ()
+    own: OwnUse = field(default_factory=OwnUse)
 
     @property
     def unread_from(self) -> int:
@@ -100,7 +112,14 @@ class Conversation:
 
     def worked_until(self, now: datetime) -> timedelta:
         """How long workers had the run, one of them until now."""
-        return self.worked + (now - self.last_at if self.last_at is not None else timedelta())
+        return self.worked + self._since_last(now)
+
+    def own_work_until(self, now: datetime) -> timedelta:
+        """How long workers had the run since this agent began, one of them until now."""
+        return self.own.worked + self._since_last(now)
+
+    def _since_last(self, now: datetime) -> timedelta:
+        return now - self.last_at if self.last_at is not None else timedelta()
 
     def shown_pictures(self) -> list[Picture]:
         """Those of its turns that have some."""

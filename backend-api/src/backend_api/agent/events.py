@@ -587,7 +587,9 @@ class ContextNote(AgentEvent):
     is what it knows."""
 
     type: Literal["context.note"] = "context.note"
-    kind: Literal["day", "resume", "turns", "repetition", "instructions", "memories", "tools", "tasks", "branched"]
+    kind: Literal[
+        "day", "resume", "turns", "repetition", "budget", "instructions", "memories", "tools", "tasks", "branched"
+    ]
     text: str
     about: str = ""
     """What of several of a kind it tells of, such as a file's path: each of them is known by itself."""
@@ -635,11 +637,14 @@ class ContextCompacted(AgentEvent):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubagentDefinition:
     """What the kind of an agent was as it began, where that is not built in: it goes on so, whatever becomes of that.
-    `tools` are names and globs, null all."""
+    `tools` are names and globs, null all, and without a maximum there is none but the run's."""
 
     prompt: str
     tools: list[str] | None = None
     model: str | None = None
+    max_calls: int | None = None
+    max_tokens: int | None = None
+    max_minutes: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,6 +20,10 @@ MAX_DESCRIPTION_CHARACTERS = 300
 MAX_PROMPT_CHARACTERS = 8_000
 MAX_TOOL_RULES = 100
 MAX_TOOL_RULE_CHARACTERS = 200
+MAX_CALLS = 1_000
+MIN_TOKENS, MAX_TOKENS = 1_000, 100_000_000
+MAX_MINUTES = 25
+"""Shorter than what the call of an agent takes at most, so that it can still say what it has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +31,9 @@ class SubagentKind:
     """`description` tells the main agent what it is good for, `prompt` the agent itself how it works. `tools` names
     those it has, exactly or by globs, of all that the main agent may use; None is all; of them it is
     told those from the start that `first` names beside the usual ones. Without a `model` it is that
-    for sub-agents, else the session's.
+    for sub-agents, else the session's. An agent of it
+    stops with what it has at `max_calls` of tools, `max_tokens` that were new to it, or after `max_minutes` of work,
+    each agent for itself; None is no limit but the run's.
 
     It only takes away: its tools are some of the main agent's, whose gates judge its calls, and none reads its text.
     Built-in ones can't be replaced, as what `explore` may do would depend on who asks.
@@ -40,6 +46,9 @@ class SubagentKind:
     first: frozenset[str] = frozenset()
     model: str | None = None
     only_reads: bool = False
+    max_calls: int | None = None
+    max_tokens: int | None = None
+    max_minutes: int | None = None
 
     def has(self, tool: ToolSpec) -> bool:
         """Whether an agent of this kind is given a tool, where nothing else takes it away."""
@@ -105,6 +114,9 @@ its finding, record and section in brackets, behind it.""",
             }
         ),
         first=frozenset({"papers_search", "paper_read", "corpus_add", "findings_submit"}),
+        max_calls=60,
+        max_tokens=100_000,
+        max_minutes=15,
     ),
 )
 _BUILT_IN_NAMES = frozenset(kind.name for kind in BUILT_IN)

@@ -803,7 +803,8 @@ export interface ContextNoteEvent {
   session_id: string
   run_id: string | null
   agent_id?: string
-  kind: 'day' | 'resume' | 'turns' | 'repetition' | 'instructions' | 'memories' | 'tools' | 'tasks' | 'branched'
+  kind:
+    'day' | 'resume' | 'turns' | 'repetition' | 'budget' | 'instructions' | 'memories' | 'tools' | 'tasks' | 'branched'
   text: string
   about: string
 }
@@ -858,12 +859,15 @@ export interface SubagentStartedEvent {
 }
 /**
  * What the kind of an agent was as it began, where that is not built in: it goes on so, whatever becomes of that.
- * `tools` are names and globs, null all.
+ * `tools` are names and globs, null all, and without a maximum there is none but the run's.
  */
 export interface SubagentDefinition {
   prompt: string
   tools: string[] | null
   model: string | null
+  max_calls: number | null
+  max_tokens: number | null
+  max_minutes: number | null
 }
 /**
  * Told with the result of the call. `summary` is what the agent said last, at most 2,000 characters of it.
