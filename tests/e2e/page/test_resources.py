@@ -37,6 +37,7 @@ async def test_the_demo_writes_two_pages_and_the_person_keeps_tasks_and_resource
             await say(page, "Research how machines learned language")
             await expect(transcript(page).get_by_text("Two pages are written")).to_be_visible(timeout=PATIENT_MS)
             inner = transcript(page).get_by_role("list", name="What the sub-agent does")
+            await inner.get_by_role("button", name="Handed in findings").click()
             findings = inner.get_by_role("list", name="Findings")
             await expect(findings.get_by_role("link", name="Attention Is All You Need")).to_be_visible()
             await expect(findings).to_contain_text("based solely on attention mechanisms")
