@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from backend_api.agent.options import AgentMode, ThinkingLevel
 
-VOCABULARY_VERSION = 30
+VOCABULARY_VERSION = 31
 MAX_PREVIEW_CHARACTERS = 2_000
 """Of a call's output, or of what an agent said last, in the event itself."""
 
