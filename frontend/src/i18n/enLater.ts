@@ -609,7 +609,7 @@ export default {
     noProjects: 'You have no project yet. Begin one in',
     match: 'Find the paper of a PDF',
     paperOfFile: 'Paper: {title}',
-    keepPaperOfFile: 'Keep “{title}” in your papers',
+    keepPaperOfFile: 'Keep in Papers: {title}',
     matchHint: 'Or drop it here. A paper that you keep is linked to this conversation.',
     offered: 'You do not keep it yet: “{title}”',
     noMatch: 'No paper of this DOI or title was found.',

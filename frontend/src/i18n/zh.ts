@@ -1193,7 +1193,7 @@ const zh: Texts = {
     noProjects: '还没有项目。请先新建：',
     match: '查找 PDF 对应的论文',
     paperOfFile: '论文：{title}',
-    keepPaperOfFile: '收藏“{title}”',
+    keepPaperOfFile: '收藏论文：{title}',
     matchHint: '也可拖到这里。已收藏的论文会关联到这个对话。',
     offered: '尚未收藏：“{title}”',
     noMatch: '没有找到这个 DOI 或标题的论文。',

@@ -81,7 +81,7 @@ describe('a PDF that is dropped into a conversation', () => {
           : json({ record, is_new: true, notices: [] }, 201),
     })
     await show().add([pdf()])
-    const keep = await screen.findByRole('button', { name: 'Keep “Deep learning” in your papers' })
+    const keep = await screen.findByRole('button', { name: 'Keep in Papers: Deep learning' })
     await userEvent.click(keep)
     expect((await screen.findByRole('alert')).textContent).not.toBe('')
     fails = false
