@@ -3,7 +3,13 @@ import first from './en'
 import later from './enLater'
 import zh from './zh'
 
-const en = { ...first, ...later }
+/** A group may have its first words with the first paint, and the others later. */
+const en = {
+  ...first,
+  ...later,
+  corpus: { ...first.corpus, ...later.corpus },
+  writing: { ...first.writing, ...later.writing },
+}
 
 type Tree = { readonly [key: string]: string | Tree }
 const slots = (text: string): string[] => [...text.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '').sort()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Page, expect
 
-from support.page import WIDE, chromium, say, transcript
+from support.page import EVERY_STEP, WIDE, chromium, say, transcript
 from support.stack import run_stack
 
 PATIENT_MS = 90_000
@@ -32,9 +32,16 @@ async def test_the_demo_writes_two_pages_and_the_person_keeps_tasks_and_resource
         with run_stack(tmp_path / "stack", SANDBOX_DESKTOP="false", DEMO_DELAY_MS="0") as stack:
             context = await browser.new_context(viewport=WIDE, locale="en")
             page = await context.new_page()
+            await page.add_init_script(EVERY_STEP)
             await page.goto(stack.base_url)
             await say(page, "Research how machines learned language")
             await expect(transcript(page).get_by_text("Two pages are written")).to_be_visible(timeout=PATIENT_MS)
+            inner = transcript(page).get_by_role("list", name="What the sub-agent does")
+            await inner.get_by_role("button", name="Handed in findings").click()
+            findings = inner.get_by_role("list", name="Findings")
+            await expect(findings.get_by_role("link", name="Attention Is All You Need")).to_be_visible()
+            await expect(findings).to_contain_text("based solely on attention mechanisms")
+            await expect(findings).to_contain_text("abstract")
             await picture(page, "research-wide-written")
             await to_panel(page, "Resources")
             await page.get_by_label("Task", exact=True).fill("Read the draft")

@@ -32,6 +32,16 @@ class ResultAt(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OwnUse:
+    """What one sub-agent used: `calls` of tools, `tokens` that were new to it, and how long workers had the run since
+    it began, up to the run's last event."""
+
+    calls: int = 0
+    tokens: int = 0
+    worked: timedelta = timedelta()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Conversation:
     """Everything the model reads next. `seen_seq` is the number of the last user message in it, `next_turn` that of the
     run's next model call; `is_answered` is whether the run's last step is already a whole answer to all of it. `usage`
@@ -46,7 +56,8 @@ class Conversation:
     `todos` is the agent's own list, `tasks` are the session's, `background` the running background commands,
     `instructions` those of folders in which it worked, by the paths of their files, `skills_read` the names of skills
     it has read, and `loaded` the loaded families of tools, each with its search words. `rendered` caches how its turns
-    are sent. `attached` are the pictures of messages that nobody has looked at yet."""
+    are sent. `attached` are the pictures of messages that nobody has looked at yet.
+    `own` is what a sub-agent itself used of all this."""
 
     turns: list[Turn]
     seen_seq: int
@@ -83,6 +94,7 @@ class Conversation:
     rendered: RenderedTurns = field(default_factory=RenderedTurns, compare=False, repr=False)
     background: Sequence[BackgroundStarted] = ()
     attached: Sequence[Attached] = ()
+    own: OwnUse = field(default_factory=OwnUse)
 
     @property
     def unread_from(self) -> int:
@@ -99,7 +111,14 @@ class Conversation:
 
     def worked_until(self, now: datetime) -> timedelta:
         """The time that workers held the run, the current one until now."""
-        return self.worked + (now - self.last_at if self.last_at is not None else timedelta())
+        return self.worked + self._since_last(now)
+
+    def own_work_until(self, now: datetime) -> timedelta:
+        """The time that workers held the run since this agent began, the current one until now."""
+        return self.own.worked + self._since_last(now)
+
+    def _since_last(self, now: datetime) -> timedelta:
+        return now - self.last_at if self.last_at is not None else timedelta()
 
     def shown_pictures(self) -> list[Picture]:
         """The pictures of its turns."""

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from backend_api.agent.options import AgentMode, ThinkingLevel
 
-VOCABULARY_VERSION = 30
+VOCABULARY_VERSION = 31
 MAX_PREVIEW_CHARACTERS = 2_000
 """The most characters of a call's output, or of an agent's last answer, that the event itself holds."""
 
@@ -587,7 +587,9 @@ class ContextNote(AgentEvent):
     the one that holds."""
 
     type: Literal["context.note"] = "context.note"
-    kind: Literal["day", "resume", "turns", "repetition", "instructions", "memories", "tools", "tasks", "branched"]
+    kind: Literal[
+        "day", "resume", "turns", "repetition", "budget", "instructions", "memories", "tools", "tasks", "branched"
+    ]
     text: str
     about: str = ""
     """The subject of the note, such as a file's path, if a kind has several: each subject has its own last note."""
@@ -635,11 +637,15 @@ class ContextCompacted(AgentEvent):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubagentDefinition:
     """The definition of a kind of agent that is not built in, as it was when the agent began: the agent keeps it,
-    whatever changes later. `tools` are names and globs; null means all."""
+    whatever changes later. `tools` are names and globs; null means all. Without a
+    maximum only the budget of the run limits it."""
 
     prompt: str
     tools: list[str] | None = None
     model: str | None = None
+    max_calls: int | None = None
+    max_tokens: int | None = None
+    max_minutes: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

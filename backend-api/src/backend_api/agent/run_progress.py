@@ -16,6 +16,7 @@ from backend_api.agent.events import (
     PlanProposed,
     QuestionAsked,
     RunStarted,
+    SubagentStarted,
     ToolCalled,
     ToolFinished,
     ToolStarted,
@@ -34,7 +35,8 @@ class RunProgress:
     """An agent's progress in a run, by the log. `open_calls` have a recorded start and no end; those of them
     `needing_approval` never started, and may once they are `approved`. `attempts_without_progress` counts the run's
     starts since a tool last returned a result. `usage` of the main agent is the whole run's, and `last_turns` are the
-    numbers of the last answers of its sub-agents, also of finished ones."""
+    numbers of the last answers of its sub-agents, also of finished ones. `worked_before` is the time that workers
+    had held the run when each of them began."""
 
     run_id: str
     last_turn: int = 0
@@ -48,6 +50,7 @@ class RunProgress:
     calls: int = 0
     needs_sandbox: bool = False
     last_turns: dict[str, int] = field(default_factory=dict[str, int])
+    worked_before: dict[str, timedelta] = field(default_factory=dict[str, timedelta])
     since: datetime | None = None
     worked: timedelta = timedelta()
     last_at: datetime | None = None
@@ -101,6 +104,8 @@ class RunProgress:
         if agent_id is not None and turn:
             self.last_turns[agent_id] = max(self.last_turns.get(agent_id, 0), turn)
         match event.payload:
+            case SubagentStarted(subagent_id=begun):
+                self.worked_before.setdefault(begun, self.worked)
             case ToolFinished() as finished if finished.preview != NO_RESULT:
                 self.attempts_without_progress = 0
             case UsageUpdated():

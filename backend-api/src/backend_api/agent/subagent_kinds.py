@@ -20,6 +20,10 @@ MAX_DESCRIPTION_CHARACTERS = 300
 MAX_PROMPT_CHARACTERS = 8_000
 MAX_TOOL_RULES = 100
 MAX_TOOL_RULE_CHARACTERS = 200
+MAX_CALLS = 1_000
+MIN_TOKENS, MAX_TOKENS = 1_000, 100_000_000
+MAX_MINUTES = 25
+"""Shorter than what the call of an agent takes at most, so that it can still say what it has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +32,9 @@ class SubagentKind:
     work. `tools` names its tools, exactly or by globs, out of those the main agent may use; None is all. `first` names
     those defined in its prompt beside the usual ones. Without a `model` it has the one for sub-agents, else the
     session's.
+
+    Each agent of the kind stops, with what it has, at `max_calls` of tools, at `max_tokens` that were new to it, or
+    after `max_minutes` of work; None is no limit but the run's.
 
     A kind can only take away: its tools are some of the main agent's, whose gates judge its calls and never read its
     text. Built-in kinds can't be replaced, as otherwise the rights of `explore` would depend on the user.
@@ -40,6 +47,9 @@ class SubagentKind:
     first: frozenset[str] = frozenset()
     model: str | None = None
     only_reads: bool = False
+    max_calls: int | None = None
+    max_tokens: int | None = None
+    max_minutes: int | None = None
 
     def has(self, tool: ToolSpec) -> bool:
         """Whether an agent of this kind may have the tool, unless something else takes it away."""
@@ -105,6 +115,9 @@ its finding, record and section in brackets, behind it.""",
             }
         ),
         first=frozenset({"papers_search", "paper_read", "corpus_add", "findings_submit"}),
+        max_calls=60,
+        max_tokens=100_000,
+        max_minutes=15,
     ),
 )
 _BUILT_IN_NAMES = frozenset(kind.name for kind in BUILT_IN)

@@ -8,10 +8,14 @@ from fastapi import APIRouter, Path, status
 from pydantic import Field
 
 from backend_api.agent.subagent_kinds import (
+    MAX_CALLS,
     MAX_DESCRIPTION_CHARACTERS,
+    MAX_MINUTES,
     MAX_PROMPT_CHARACTERS,
+    MAX_TOKENS,
     MAX_TOOL_RULE_CHARACTERS,
     MAX_TOOL_RULES,
+    MIN_TOKENS,
     SubagentKind,
 )
 from backend_api.agents.application.change_kind import ChangeKind
@@ -32,6 +36,9 @@ class AgentBody(AnswerBody):
     tools: list[str] | None = Field(description="Names and globs; null: all that the main agent may use.")
     only_reads: bool = Field(description="It has none of those that change something.")
     model: str | None = Field(description="null: the one for sub-agents, else the session's.")
+    max_calls: int | None = Field(description="Calls of tools that one of them has; null: those of the run.")
+    max_tokens: int | None = Field(description="Tokens new to it that one of them has; null: those of the run.")
+    max_minutes: int | None = Field(description="Minutes that one of them works; null: those of its call.")
     source: Literal["product", "deployment", "user"]
     is_hidden: bool = Field(description="The deployment has one of this name since, which is asked instead.")
 
@@ -45,6 +52,16 @@ class ChangeAgentBody(RequestBody):
         description="Names and globs, of the tools that the main agent may use; null: all of these.",
     )
     model: str | None = Field(default=None, min_length=1, max_length=200)
+    max_calls: int | None = Field(
+        default=None,
+        ge=1,
+        le=MAX_CALLS,
+        description="At so many calls of tools an agent of it answers with what it has.",
+    )
+    max_tokens: int | None = Field(
+        default=None, ge=MIN_TOKENS, le=MAX_TOKENS, description="The same at so many tokens that were new to it."
+    )
+    max_minutes: int | None = Field(default=None, ge=1, le=MAX_MINUTES, description="The same after so many minutes.")
 
 
 def _body_of(shown: ShownKind) -> AgentBody:
@@ -56,6 +73,9 @@ def _body_of(shown: ShownKind) -> AgentBody:
         tools=None if kind.tools is None else sorted(kind.tools),
         only_reads=kind.only_reads,
         model=kind.model,
+        max_calls=kind.max_calls,
+        max_tokens=kind.max_tokens,
+        max_minutes=kind.max_minutes,
         source=shown.source,
         is_hidden=shown.is_hidden,
     )
@@ -82,6 +102,9 @@ async def put_agent(
         prompt=body.prompt,
         tools=None if body.tools is None else frozenset(body.tools),
         model=body.model,
+        max_calls=body.max_calls,
+        max_tokens=body.max_tokens,
+        max_minutes=body.max_minutes,
     )
     kept = await change_kind.put(caller.user.id, wanted)
     return _body_of(read_kinds.shown(kept))

@@ -21,6 +21,7 @@ from backend_api.agent.capabilities.preset import PRESET
 from backend_api.agent.capabilities.repetition import REPETITION
 from backend_api.agent.capabilities.sandbox import SANDBOX
 from backend_api.agent.capabilities.subagent import SUBAGENT
+from backend_api.agent.capabilities.subagent_budget import SUBAGENT_BUDGET
 from backend_api.agent.capabilities.tasks import TASKS
 from backend_api.agent.capabilities.teams import TEAMS
 from backend_api.agent.capabilities.todos import TODOS
@@ -74,6 +75,7 @@ def capabilities(
         compaction(threshold=compact_threshold),
         TURN_LIMIT,
         budget(max_tokens=max_tokens, max_output_tokens=max_output_tokens, max_cost=max_cost, max_minutes=max_minutes),
+        SUBAGENT_BUDGET,
         REPETITION,
         CONTINUATION,
     )

@@ -148,6 +148,18 @@ export interface AgentBody {
    * null: the one for sub-agents, else the session's.
    */
   model: string | null
+  /**
+   * Calls of tools that one of them has; null: those of the run.
+   */
+  max_calls: number | null
+  /**
+   * Tokens new to it that one of them has; null: those of the run.
+   */
+  max_tokens: number | null
+  /**
+   * Minutes that one of them works; null: those of its call.
+   */
+  max_minutes: number | null
   source: 'product' | 'deployment' | 'user'
   /**
    * The deployment has one of this name since, which is asked instead.
@@ -279,6 +291,18 @@ export interface ChangeAgentBody {
    */
   tools?: string[] | null
   model?: string | null
+  /**
+   * At so many calls of tools an agent of it answers with what it has.
+   */
+  max_calls?: number | null
+  /**
+   * The same at so many tokens that were new to it.
+   */
+  max_tokens?: number | null
+  /**
+   * The same after so many minutes.
+   */
+  max_minutes?: number | null
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema

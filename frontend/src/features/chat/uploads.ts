@@ -1,6 +1,7 @@
 import { computed } from 'vue'
 import { uploadFiles } from '@/api/upload'
 import { refuseTooLarge } from '@/api/uploadLimit'
+import { matchAttached } from '@/features/research'
 import { baseName } from '@/shared/lib/format'
 import { createId } from '@/shared/lib/ids'
 import type { Upload, UploadTray } from './drafts'
@@ -46,13 +47,15 @@ export function useUploads(tray: () => UploadTray, begin: () => Promise<string>)
     const abort = new AbortController()
     aborts.set(upload.id, abort)
     try {
-      const paths = await uploadFiles(where.sessionId ?? (await begin()), [file], {
+      const sessionId = where.sessionId ?? (await begin())
+      const paths = await uploadFiles(sessionId, [file], {
         signal: abort.signal,
         onProgress: (progress) => change(where, upload.id, { progress }),
       })
       const path = paths[0] ?? upload.name
       // Another file may have had its name: it is called as everything else calls it.
       change(where, upload.id, { path, name: baseName(path), progress: 1 })
+      matchAttached(sessionId, path, file)
     } catch (error) {
       if (!abort.signal.aborted) throw error
     }

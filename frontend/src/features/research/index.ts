@@ -1,5 +1,7 @@
 import { lazyPart } from '@/shared/ui/lazyPart'
 
+export { isPdf, matchAttached, offerAttachedPapers } from './attachedPapers'
+export const AttachedPaper = lazyPart(() => import('./AttachedPaper.vue'))
 export const CorpusPage = lazyPart(() => import('./CorpusPage.vue'))
 export const PapersPanel = lazyPart(() => import('./PapersPanel.vue'))
 

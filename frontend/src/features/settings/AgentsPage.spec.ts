@@ -16,6 +16,9 @@ const explore: AgentKind = {
   tools: null,
   only_reads: true,
   model: null,
+  max_calls: null,
+  max_tokens: null,
+  max_minutes: null,
   source: 'product',
   is_hidden: false,
 }
@@ -93,10 +96,32 @@ describe('the page of agents', () => {
     screen.getByRole('button', { name: 'Save' }).focus()
     await userEvent.keyboard('{Enter}')
     expect((await screen.findByText(/baker is saved/)).textContent).toContain('next message')
-    const body = { description: 'Bakes.', prompt: 'Bake.', tools: ['file_*', 'web_search'], model: 'small' }
+    const limits = { max_calls: null, max_tokens: null, max_minutes: null }
+    const body = { description: 'Bakes.', prompt: 'Bake.', tools: ['file_*', 'web_search'], model: 'small', ...limits }
     expect(sent(server, 'PUT')).toEqual([{ path: '/agents/baker', body }])
     expect(document.activeElement).toBe(screen.getByRole('button', { name: 'Add an agent' }))
     expect(await screen.findAllByRole('listitem')).toHaveLength(2)
+  })
+  it('keeps the limits of one that is edited, sends those that are changed and refuses what is none', async () => {
+    const server = show([{ ...baker, max_calls: 40, max_minutes: 1 }], { 'PUT /agents/baker': () => json(baker) })
+    const row = await screen.findByRole('listitem')
+    await userEvent.click(within(row).getByRole('button', { name: /^baker/ }))
+    expect(row.textContent).toContain('At most: 40 calls, 1 minute.')
+    await userEvent.click(screen.getByRole('button', { name: 'Edit baker' }))
+    for (const [written, words] of [
+      ['many', /whole number from 1 to 25/],
+      ['26', /whole number from 1 to 25/],
+    ] as const) {
+      await userEvent.clear(screen.getByLabelText('Minutes'))
+      await userEvent.type(screen.getByLabelText('Minutes'), written)
+      await userEvent.click(screen.getByRole('button', { name: 'Save' }))
+      expect(told(screen.getByLabelText('Minutes'))).toMatch(words)
+    }
+    await userEvent.clear(screen.getByLabelText('Minutes'))
+    await userEvent.type(screen.getByLabelText('Tokens'), '50000')
+    await userEvent.click(screen.getByRole('button', { name: 'Save' }))
+    await screen.findByText(/baker is saved/)
+    expect(sent(server, 'PUT')[0]?.body).toMatchObject({ max_calls: 40, max_tokens: 50_000, max_minutes: null })
   })
   it('says in the form what is missing or refused, and keeps what was written', async () => {
     const server = show([explore], { 'PUT /agents/baker': () => problem(409, 'too_many_agents', 'As many as may be.') })
@@ -168,7 +193,7 @@ describe('the page of agents', () => {
     await userEvent.selectOptions(screen.getByLabelText('Model'), 'The one for sub-agents')
     await userEvent.click(screen.getByRole('button', { name: 'Save' }))
     await screen.findByText(/baker is saved/)
-    expect(sent(server, 'PUT')[0]?.body).toEqual({
+    expect(sent(server, 'PUT')[0]?.body).toMatchObject({
       description: 'Bakes.',
       prompt: 'Bake.\nWait.',
       tools: [],

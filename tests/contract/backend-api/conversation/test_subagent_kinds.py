@@ -18,7 +18,14 @@ def kind(name: str, prompt: str = "Bake.", tools: frozenset[str] | None = None) 
 async def test_each_is_kept_whole_by_its_name_replaced_and_deleted(stores: MongoStores) -> None:
     assert list(await stores.kinds.of(ANNA)) == []
     miller = SubagentKind(
-        name="miller", description="Mills 麦.", prompt="$prompt\n{x}", tools=frozenset({"file_*", "$name"}), model="m"
+        name="miller",
+        description="Mills 麦.",
+        prompt="$prompt\n{x}",
+        tools=frozenset({"file_*", "$name"}),
+        model="m",
+        max_calls=7,
+        max_tokens=8_000,
+        max_minutes=9,
     )
     await stores.kinds.put(ANNA, miller)
     await stores.kinds.put(ANNA, kind("baker", tools=frozenset()))

@@ -26,9 +26,10 @@ async def test_one_is_written_replaced_and_deleted_beside_those_of_everybody(gat
     before = await listed(gateway, anna)
     assert [(one["name"], one["source"]) for one in before] == [(name, "product") for name in BUILT_IN]
     assert [one["name"] for one in before if one["only_reads"]] == ["explore", "plan"]
-    answer = await put(gateway, anna, "baker", tools=["th*k"], model="plain")
+    limits = {"max_calls": 7, "max_tokens": 8_000, "max_minutes": 9}
+    answer = await put(gateway, anna, "baker", tools=["th*k"], model="plain", **limits)
     assert answer.status_code == 200, answer.text
-    whole = {"name": "baker", **BAKER, "tools": ["th*k"], "model": "plain"}
+    whole = {"name": "baker", **BAKER, "tools": ["th*k"], "model": "plain", **limits}
     assert answer.json() == {**whole, "only_reads": False, "source": "user", "is_hidden": False}
     assert (await listed(gateway, anna))[-1] == answer.json()
     assert (await put(gateway, anna, "baker", description="Burns.")).json()["tools"] is None
@@ -75,6 +76,9 @@ async def test_those_of_another_user_are_never_seen_replaced_or_deleted(gateway:
         ("baker", {"tools": "think"}, "body.tools"),
         ("baker", {"tools": ["think"] * 101}, "body.tools"),
         ("baker", {"model": "gone"}, "body.model"),
+        ("baker", {"max_calls": 0}, "body.max_calls"),
+        ("baker", {"max_tokens": 999}, "body.max_tokens"),
+        ("baker", {"max_minutes": 26}, "body.max_minutes"),
         ("baker", {"name": "other"}, "body.name"),
     ],
 )

@@ -32,6 +32,7 @@ from backend_api.agent.model import (
     UsagePart,
 )
 from backend_api.agent.preset import NO_PRESET
+from backend_api.agent.subagent_kinds import SubagentKind
 from backend_api.agent.team import Membership, Team
 from backend_api.agent.tool import Done
 from backend_api.agent.tool_families import ToolSet, families_of
@@ -253,6 +254,11 @@ async def budget(table: Table) -> None:
     assert (told.status, len(told.requests)) == (RunStatus.FAILED, 1)
 
 
+async def subagent_budget(table: Table) -> None:
+    kind = SubagentKind(name="baker", description="", max_calls=40)
+    assert "You have 40 calls of tools" in table.prompt(replace(ANY, kind="baker", kinds=(kind,)))
+
+
 async def repetition(table: Table) -> None:
     assert (await table.told(*[call("same")] * 9, SAID)).status == RunStatus.FAILED
 
@@ -288,6 +294,7 @@ SHOWN_BY: dict[str, Callable[[Table], Awaitable[None]]] = {
     "compaction": compaction,
     "turn limit": turn_limit,
     "budget": budget,
+    "subagent budget": subagent_budget,
     "repetition": repetition,
     "continuation": continuation,
 }

@@ -26,7 +26,11 @@ def write(folder: Path, name: str = "baker", head: str = "", prompt: str = "Bake
 
 
 def test_those_of_a_folder_stand_beside_those_of_the_product(tmp_path: Path) -> None:
-    write(tmp_path, head=f'tools = ["file_*", "web_search"]\nmodel = "{SCRIPTED.id}"\n', prompt="  Bake.\n\nWait. ")
+    write(
+        tmp_path,
+        head=f'tools = ["file_*", "web_search"]\nmodel = "{SCRIPTED.id}"\nmax_calls = 7\n',
+        prompt="  Bake.\n\nWait. ",
+    )
     (tmp_path / "README.txt").write_text("Not one.")
     baker = SubagentKind(
         name="baker",
@@ -34,6 +38,7 @@ def test_those_of_a_folder_stand_beside_those_of_the_product(tmp_path: Path) -> 
         prompt="Bake.\n\nWait.",
         tools=frozenset({"file_*", "web_search"}),
         model=SCRIPTED.id,
+        max_calls=7,
     )
     assert build(tmp_path) == [*BUILT_IN, baker]
     assert build_kinds(None, [], []) == list(BUILT_IN)
@@ -49,6 +54,7 @@ def test_those_of_a_folder_stand_beside_those_of_the_product(tmp_path: Path) -> 
         ("baker", 'tools = ["gone_*"]\n', "Bake.", "there is no tool gone_*"),
         ("baker", 'tools = ["ask_user"]\n', "Bake.", "there is no tool ask_user for sub-agents"),
         ("baker", 'model = "gone"\n', "Bake.", "model: gone is not available"),
+        ("baker", "max_minutes = 26\n", "Bake.", "max_minutes: Input should be less than or equal to 25"),
         ("baker", 'label = "Baker"\n', "Bake.", "label: Extra inputs"),
         ("baker", "", "", "has 1 to 8000 characters"),
         ("baker", "", "x" * 8_001, "has 1 to 8000 characters"),

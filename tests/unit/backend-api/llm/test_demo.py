@@ -32,6 +32,8 @@ from backend_api.models.catalogue import Catalogue, LlmSettingError, LlmSettings
 from backend_api.models.demo.functions import FUNCTIONS
 from backend_api.models.demo.model import DEMO_MODEL, DemoModel
 from backend_api.models.demo.scenes import read_script
+from backend_api.research.findings import plain
+from backend_api.research.sources.shipped import PAPERS
 
 ROOT = Path(__file__).parents[4]
 ALL = (
@@ -56,6 +58,8 @@ ALL = (
     "background_run",
     "papers_search",
     "corpus_add",
+    "paper_read",
+    "findings_submit",
     "project_create",
     "outline_set",
     "citation_add",
@@ -261,7 +265,7 @@ SHOWN = [
     ["todo_write", "utc_now", "todo_write", "think", "todo_complete", "todo_add"],
     ["read_skill", "file_write", "shell_exec"],
     ["background_run"],
-    ["papers_search", *["corpus_add"] * 4, "project_create", "outline_set"],
+    ["task", "project_create", "outline_set"],
 ]
 
 
@@ -279,28 +283,58 @@ async def test_each_example_of_the_front_page_shows_its_part_in_the_language_it_
     assert "$" not in words, "the page takes what stands between dollars for a formula"
 
 
-async def test_its_research_cites_what_was_kept_and_shows_no_key_that_is_none() -> None:
-    turns: list[Turn] = [UserTurn(text="Research how machines learned language")]
-    outputs = {
-        "corpus_add": [f"Kept as rec{number}: A paper" for number in range(4)],
-        "project_create": ["Created proj1. Set its outline next (outline_set)."],
-        "citation_add": [f"Cite it as [@key{number}word]." for number in range(4)],
-    }
-    written: list[ToolRequest] = []
-    for _ in range(8):
-        text, calls = await say(turns)
-        written += calls
+async def played(
+    turns: list[Turn], outputs: dict[str, list[str]], *, system: str = ""
+) -> tuple[str, list[ToolRequest]]:
+    """To its end; the last text and every call. A tool says what is left of its `outputs`, or that it is done."""
+    made: list[ToolRequest] = []
+    for _ in range(10):
+        text, calls = await say(turns, system=system)
+        if not calls:
+            return text, made
+        made += calls
         turns.append(AssistantTurn(text=text, calls=tuple(calls)))
         for call in calls:
             output = outputs[call.name].pop(0) if outputs.get(call.name) else "done"
             turns.append(ToolTurn(call_id=call.call_id, name=call.name, output=output, success=True))
+    raise AssertionError("it never ends")
+
+
+@pytest.mark.parametrize("asked", ["Research how machines learned language", "研究机器如何学会语言"])
+async def test_its_research_is_read_by_another_agent_and_written_from_what_that_kept(asked: str) -> None:
+    turns: list[Turn] = [UserTurn(text=asked)]
+    _, calls = await say(turns)
+    (handed,) = calls
+    assert (handed.name, (handed.arguments or {})["agent_type"]) == ("task", "research")
+    task = str((handed.arguments or {})["prompt"])
+
+    kept = [f"Kept as rec_{number}: {paper.title}" for number, paper in enumerate(PAPERS)]
+    marks = ["[rec_2, abstract] It attends. (Attention Is All You Need)", "[rec_3, abstract] It reads. (BERT)"]
+    below = {"corpus_add": [*kept], "findings_submit": ["\n".join([*marks, "Finding 3 was refused: it is not there."])]}
+    answer, calls = await played([UserTurn(text=task)], below, system=YOUR_PART)
+    read = [str((call.arguments or {})["id"]) for call in calls if call.name == "paper_read"]
+    assert read == ["1706.03762", "1810.04805"]
+    (submitted,) = [call.arguments or {} for call in calls if call.name == "findings_submit"]
+    abstracts = {f"rec_{number}": plain(paper.abstract) for number, paper in enumerate(PAPERS)}
+    assert all(plain(one["quote"]) in abstracts[one["record"]] for one in submitted["findings"])
+    assert [one["record"] for one in submitted["findings"]] == ["rec_2", "rec_3"]
+    assert "- It attends. (Attention Is All You Need) [rec_2, abstract]" in answer
+    assert all(line in answer for line in kept)
+
+    outputs = {
+        "task": [answer],
+        "project_create": ["Created proj1. Set its outline next (outline_set)."],
+        "citation_add": [f"Cite it as [@key{number}word]." for number in range(4)],
+    }
+    _, written = await played(turns, outputs)
+    said = next(turn.text for turn in turns if isinstance(turn, AssistantTurn) and "project_create" in str(turn.calls))
+    assert "> - It attends. (Attention Is All You Need) [rec_2, abstract]" in said
     cited = [(call.arguments or {})["record"] for call in written if call.name == "citation_add"]
-    assert cited == ["rec0", "rec1", "rec2", "rec3"]
-    texts = [(call.arguments or {})["text"] for call in written if call.name == "section_write"]
+    assert cited == ["rec_0", "rec_1", "rec_2", "rec_3"]
+    texts = [str((call.arguments or {})["text"]) for call in written if call.name == "section_write"]
     assert {key for text in texts for key in re.findall(r"\[@([^\]]+)\]", text)} == {f"key{n}word" for n in range(4)}
     assert all((call.arguments or {}).get("project", "proj1") == "proj1" for call in written)
-    assert sum(len(text.split()) for text in texts) > 500, "about two pages"
-    assert not calls
+    assert sum(len(text.split()) for text in texts) > 500 or sum(map(len, texts)) > 800, "about two pages"
 
 
 def begun_in_background() -> list[Turn]:

@@ -86,8 +86,9 @@ def references() -> list[Mapping[str, object]]:
 
 
 def plain(markup: str) -> str:
-    """A line for each paragraph, reference and note."""
-    bare = re.sub(r'<a[^>]*class="footnote-back".*?</a>', "", markup)
+    """A line for each paragraph, reference and note, without what keeps directions apart."""
+    bare = re.sub("[\u2068\u2069]", "", markup)
+    bare = re.sub(r'<a[^>]*class="footnote-back".*?</a>', "", bare)
     bare = re.sub(r"\s+", " ", bare)
     bare = re.sub(r"</(?:p|li|h\d|div)>", "\n", bare)
     lines = (html.unescape(re.sub(r"<[^>]+>", "", line)).strip() for line in bare.split("\n"))
@@ -181,6 +182,42 @@ async def test_names_of_all_scripts_come_through(form: Format) -> None:
     if form == "html":
         assert "王小明" in made.decode()
         assert "حسن" in made.decode()
+
+
+HEBREW = csl_item("h", paper("מחקר על שפה", "דוד כהן", year=2019, venue="כתב עת"))
+TO_THE_LEFT = "מכונות לומדות שפה בשנת 2017 עם Transformer בלבד."
+
+
+def places_in(made: bytes, word: str) -> list[float]:
+    """How far from the left each of these words begins, from the top of the page to its end."""
+    page: Any = pypdfium2.PdfDocument(made)[0].get_textpage()
+    text = "".join(page.get_text_range(one, 1) for one in range(page.count_chars()))
+    boxes = [page.get_charbox(found.start()) for found in re.finditer(re.escape(word), text)]
+    return [box[0] for box in sorted(boxes, key=lambda box: -box[1])]
+
+
+@pytest.mark.parametrize("language", ["en", "he"])
+async def test_a_paragraph_is_set_in_its_own_direction_whatever_the_documents_is(language: str) -> None:
+    made = await ExportPrograms().render(rendering("pdf", TO_THE_LEFT, "Words of שפה alone.", language=language))
+    assert places_in(made, "מ")[0] > places_in(made, "Transformer")[0]
+    assert places_in(made, "Words") < places_in(made, "alone")
+    page = (await ExportPrograms().render(rendering("html", TO_THE_LEFT, "Words.", language=language))).decode()
+    own, other = ("ltr", "rtl") if language == "en" else ("rtl", "ltr")
+    assert f'<html lang="{language}" dir="{own}">' in page
+    assert f'<div dir="{other}">' in page
+    assert f'<div dir="{own}">' not in page
+    part = replace(rendering("html", TO_THE_LEFT, "Words.", language=language), is_preview=True)
+    assert '<div dir="rtl">' in (await ExportPrograms().render(part)).decode()
+
+
+async def test_a_name_written_from_the_right_does_not_draw_the_year_behind_it_along() -> None:
+    text = "So it is [@h]."
+    made = await ExportPrograms().render(rendering("pdf", text, references=[HEBREW]))
+    cited, referred = places_in(made, "2019")
+    assert places_in(made, "כ")[0] < cited
+    assert places_in(made, "ד")[0] < referred < places_in(made, "מ")[0]
+    home = await ExportPrograms().render(rendering("pdf", text, references=[HEBREW], language="he"))
+    assert places_in(home, "ד")[0] > places_in(home, "2019")[1] > places_in(home, "מ")[0]
 
 
 async def test_figures_of_the_workspace_are_in_the_document() -> None:

@@ -17,11 +17,15 @@ from backend_api.agent.presets.prompt_files import (
 )
 from backend_api.agent.subagent_kinds import (
     MAIN,
+    MAX_CALLS,
     MAX_DESCRIPTION_CHARACTERS,
     MAX_KINDS,
+    MAX_MINUTES,
     MAX_PROMPT_CHARACTERS,
+    MAX_TOKENS,
     MAX_TOOL_RULE_CHARACTERS,
     MAX_TOOL_RULES,
+    MIN_TOKENS,
     NAME,
     SubagentKind,
     is_built_in,
@@ -40,6 +44,9 @@ class _KindHead(Head):
     description: _Description
     tools: Annotated[tuple[_Rule, ...], Field(max_length=MAX_TOOL_RULES)] | None = None
     model: Line | None = None
+    max_calls: Annotated[int, Field(ge=1, le=MAX_CALLS)] | None = None
+    max_tokens: Annotated[int, Field(ge=MIN_TOKENS, le=MAX_TOKENS)] | None = None
+    max_minutes: Annotated[int, Field(ge=1, le=MAX_MINUTES)] | None = None
 
 
 def read_kinds(folder: Path) -> list[SubagentKind]:
@@ -63,4 +70,7 @@ def parse_kind(name: str, content: bytes, where: str) -> SubagentKind:
         prompt=prompt,
         tools=None if head.tools is None else frozenset(head.tools),
         model=head.model,
+        max_calls=head.max_calls,
+        max_tokens=head.max_tokens,
+        max_minutes=head.max_minutes,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from backend_api.agent.subagent_kinds import (
     MAIN,
@@ -100,4 +100,4 @@ def _checked(kind: SubagentKind) -> SubagentKind:
     if len(rules) > MAX_TOOL_RULES or any(not 0 < len(rule) <= MAX_TOOL_RULE_CHARACTERS for rule in rules):
         reason = f"There may be {MAX_TOOL_RULES} names of at most {MAX_TOOL_RULE_CHARACTERS} characters."
         raise InvalidError(reason, field="body.tools")
-    return SubagentKind(name=kind.name, description=description, prompt=prompt, tools=kind.tools, model=kind.model)
+    return replace(kind, description=description, prompt=prompt)

@@ -9,7 +9,7 @@ from pydantic import Field
 
 
 class SubagentKindsDocument(Document):
-    """The kinds of sub-agents that a user wrote: name, description, prompt, tools and model of each."""
+    """The kinds of sub-agents that a user wrote: name, description, prompt, tools, model and maxima of each."""
 
     id: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] -- the user
     kinds: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])

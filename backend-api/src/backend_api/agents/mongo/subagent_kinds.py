@@ -55,6 +55,9 @@ def _document_of(kind: SubagentKind) -> dict[str, Any]:
         "prompt": kind.prompt,
         "tools": None if kind.tools is None else sorted(kind.tools),
         "model": kind.model,
+        "max_calls": kind.max_calls,
+        "max_tokens": kind.max_tokens,
+        "max_minutes": kind.max_minutes,
     }
 
 
@@ -66,4 +69,8 @@ def _kind_from(stored: dict[str, Any]) -> SubagentKind:
         prompt=str(stored["prompt"]),
         tools=None if tools is None else frozenset(tools),
         model=stored["model"],
+        # Those that were written before there were any have none.
+        max_calls=stored.get("max_calls"),
+        max_tokens=stored.get("max_tokens"),
+        max_minutes=stored.get("max_minutes"),
     )

@@ -96,6 +96,8 @@ EXAMPLES: Mapping[str, Document] = {
         "description": "Checks numbers of a report against its sources.",
         "prompt": "Check each number against its source, and list those that differ.",
         "tools": ["file_read", "web_*"],
+        "max_calls": 40,
+        "max_minutes": 10,
     },
     "PUT /api/mcp/{server}": {
         "url": "https://wiki.example.org/mcp",

@@ -16,6 +16,7 @@ _IS_OPEN = re.compile(r"^(?:which|what|who|where|when|why|how)\b|什么|哪|谁|
 _IS_ABOUT_TEA = re.compile(r"\bteas?\b|茶", re.IGNORECASE)
 
 _KEPT = re.compile(r"^(?:Kept|It was kept before,) as (\S+):", re.MULTILINE)
+_CONFIRMED = re.compile(r"^\[(rec[^\]\n]*)\] (.+)$", re.MULTILINE)
 _CITED = re.compile(r"Cite it as \[@([\w:.-]+)\]")
 _BEGUN = re.compile(r"^Created (\S+)\.", re.MULTILINE)
 
@@ -82,13 +83,26 @@ def attached_files(request: Request) -> Fields:
 
 
 def written_paper(request: Request) -> Fields:
-    """The `records` that were kept, their `keys` as `key1` and so on, and the `project`, taken from results."""
+    """The words of the agent that read, `said`; the `records` that were kept, their `keys` as `key1` and so on, and the
+    `project`, taken from results."""
     told = [result.output for result in request.results if result.success]
-    records = [found[1] for one in told if (found := _KEPT.search(one))]
+    records = [found for one in told for found in _KEPT.findall(one)]
     keys = [found[1] for one in told if (found := _CITED.search(one))]
     begun = next((found[1] for one in told if (found := _BEGUN.search(one))), "")
     by_number = {f"key{number}": key for number, key in enumerate([*keys, *["?"] * 4][:4], 1)}
-    return {"records": [{"record": one} for one in records], "project": begun, **by_number}
+    read = told[0] if told else ""
+    said = quoted("\n".join(line for line in read.splitlines() if not _KEPT.match(line)).strip() or "-")
+    return {"records": [{"record": one} for one in records], "project": begun, "said": said, **by_number}
+
+
+def read_papers(request: Request) -> Fields:
+    """The records that were `kept`, as their lines and by number, and the `findings` that were confirmed."""
+    told = [result.output for result in request.results if result.success]
+    kept = [line for one in told for line in one.splitlines() if _KEPT.match(line)]
+    by_number = dict.fromkeys((f"record{number}" for number in range(1, 5)), "")
+    by_number |= {f"record{number}": line.split(" as ")[1].partition(":")[0] for number, line in enumerate(kept[:4], 1)}
+    found = [f"- {claim} [{mark}]" for one in told for mark, claim in _CONFIRMED.findall(one)]
+    return {"kept": "\n".join(kept), "findings": "\n".join(found), **by_number}
 
 
 def numbered_words(request: Request) -> Fields:
@@ -105,5 +119,5 @@ def whole_url(request: Request) -> Fields:
 
 FUNCTIONS: Mapping[str, Callable[[Request], Fields]] = {
     function.__name__: function
-    for function in (attached_files, numbered_words, question, report, tasks, whole_url, written_paper)
+    for function in (attached_files, numbered_words, question, read_papers, report, tasks, whole_url, written_paper)
 }

@@ -9,6 +9,8 @@ from backend_api.research.domain import Paper
 from backend_api.research.identity import PaperId
 from backend_api.research.ports import Ask, Query, Rate, Source
 
+# Of the abstracts one sentence each, that findings of the demo can be checked against: arXiv gives what describes its
+# papers to everybody (CC0).
 PAPERS = (
     Paper(
         title="Long Short-Term Memory",
@@ -33,6 +35,10 @@ PAPERS = (
         year=2017,
         venue="arXiv",
         arxiv_id="1706.03762",
+        abstract=(
+            "We propose a new simple network architecture, the Transformer, based solely on attention mechanisms, "
+            "dispensing with recurrence and convolutions entirely. […]"
+        ),
     ),
     Paper(
         title="BERT: Pre-training of Deep Bidirectional Transformers for Language Understanding",
@@ -40,6 +46,10 @@ PAPERS = (
         year=2018,
         venue="arXiv",
         arxiv_id="1810.04805",
+        abstract=(
+            "[…] BERT is designed to pre-train deep bidirectional representations from unlabeled text by jointly "
+            "conditioning on both left and right context in all layers. […]"
+        ),
     ),
 )
 _SUBJECT = "neural networks language reading machine learning 神经网络 语言"

@@ -10,7 +10,7 @@ from typing import TypeVar
 from backend_api.agent.approvals import Approval
 from backend_api.agent.catalogue import ResolvedModel
 from backend_api.agent.chosen import SessionChoices
-from backend_api.agent.conversation import Conversation
+from backend_api.agent.conversation import Conversation, OwnUse
 from backend_api.agent.events import (
     NO_USAGE,
     AgentEvent,
@@ -52,17 +52,22 @@ class SubagentJournal:
 
     async def conversation(self) -> Conversation:
         thread, run_id = await self._run.thread(self.agent_id), self._run.lease.run.id
-        self.usage = thread.progress(run_id).usage
-        run = (await self._run.thread()).progress(run_id)
+        progress, run = thread.progress(run_id), (await self._run.thread()).progress(run_id)
+        self.usage = progress.usage
         # The agent uses the budget of the run.
         return replace(
             thread.conversation(run_id),
             usage=self._run.usage,
             worked=run.worked,
             last_at=run.last_at,
-            turns_of_others=max(self._run.turns() - thread.progress(run_id).last_turn, 0),
+            turns_of_others=max(self._run.turns() - progress.last_turn, 0),
             chosen=self._run.known_choices(),
             others_at_work=self.others_at_work,
+            own=OwnUse(
+                calls=progress.calls,
+                tokens=self.usage.new,
+                worked=run.worked - run.worked_before.get(self.agent_id, run.worked),
+            ),
         )
 
     async def chosen(self) -> SessionChoices:

@@ -27,6 +27,7 @@ from backend_api.runs.application.subagent_journal import SubagentJournal
 from service_kit.amounts import duration_text
 
 TOO_LONG = "The agent was ended because it did not finish within {duration}. Part of it may have happened."
+NOT_DONE = "The agent did not finish: {why}"
 SILENT = "The agent ended without an answer."
 KIND_GONE = "There are no agents of the kind {name} any more. This one goes on, and only looks."
 UNKNOWN = "agent_type: there is no agent of the kind {name!r}. There are: {known}."
@@ -94,8 +95,10 @@ class Subagents:
         turns, progress = thread.conversation(run_id).turns, thread.progress(run_id)
         text = turns[-1].text if turns and isinstance(turns[-1], AssistantTurn) else ""
         is_done = ending.status == "completed" and bool(text)
-        reason = SILENT if ending.status == "completed" else f"The agent did not finish: {ending.reason}"
-        output = text if is_done else "\n\n".join(part for part in (text, reason) if part)
+        reasons = [] if is_done else [SILENT if ending.status == "completed" else NOT_DONE.format(why=ending.reason)]
+        if ending.status == "completed" and ending.reason is not None:
+            reasons.append(ending.reason)
+        output = "\n\n".join(part for part in (text, *reasons) if part)
         finished = SubagentFinished(
             subagent_id=journal.agent_id,
             summary=shorten(output, MAX_PREVIEW_CHARACTERS),
@@ -108,7 +111,16 @@ class Subagents:
 
 def _started_event(agent_id: str, call: ToolCall, kind: SubagentKind, task: str) -> SubagentStarted:
     tools = None if kind.tools is None else sorted(kind.tools)
-    own = None if is_built_in(kind.name) else SubagentDefinition(prompt=kind.prompt, tools=tools, model=kind.model)
+    own = None
+    if not is_built_in(kind.name):
+        own = SubagentDefinition(
+            prompt=kind.prompt,
+            tools=tools,
+            model=kind.model,
+            max_calls=kind.max_calls,
+            max_tokens=kind.max_tokens,
+            max_minutes=kind.max_minutes,
+        )
     return SubagentStarted(subagent_id=agent_id, kind=kind.name, task=task, parent_call_id=call.call_id, definition=own)
 
 
@@ -124,4 +136,13 @@ def kind_of(started: SubagentStarted) -> SubagentKind:
         unknown = SubagentKind(name=started.kind, description="", only_reads=True)
         return find_kind(BUILT_IN, started.kind) or unknown
     tools = None if own.tools is None else frozenset(own.tools)
-    return SubagentKind(name=started.kind, description="", prompt=own.prompt, tools=tools, model=own.model)
+    return SubagentKind(
+        name=started.kind,
+        description="",
+        prompt=own.prompt,
+        tools=tools,
+        model=own.model,
+        max_calls=own.max_calls,
+        max_tokens=own.max_tokens,
+        max_minutes=own.max_minutes,
+    )

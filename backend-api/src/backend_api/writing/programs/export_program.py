@@ -16,6 +16,7 @@ import re
 import resource
 import subprocess
 import sys
+import unicodedata
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -50,6 +51,8 @@ _ENVIRONMENTS = re.compile(
     r"|alignedat|gathered|split|subarray"
 )
 _END_OF_MATH = re.compile(r"(?<!\\)\$|\\[()\[\]]")
+_FROM_THE_RIGHT = frozenset({"ar", "ckb", "dv", "fa", "he", "ks", "ps", "sd", "syr", "ug", "ur", "yi"})
+"""Languages that are written so."""
 _LABELS = {
     "zh": {
         "references": "参考文献",
@@ -97,7 +100,11 @@ class Document:
         lang: str = asked["language"]
         self._language = lang
         self._labels = _LABELS["zh" if lang.partition("-")[0] == "zh" else ""]
+        self._direction = "rtl" if lang.partition("-")[0] in _FROM_THE_RIGHT else "ltr"
         self._references: list[dict[str, Any]] = asked["references"]
+        # In a document that is written from the right they are at home, and Latin names beside them stay in place.
+        if self._direction == "ltr" and self._form in ("pdf", "docx", "html"):
+            self._references = [_kept_apart(one) for one in self._references]
         Path("references.json").write_text(json.dumps(self._references, ensure_ascii=False))
 
     def write(self) -> str:
@@ -110,7 +117,8 @@ class Document:
             marked=self._asked["marked"],
             labels=self._labels,
         )
-        tree = {**read, "blocks": cleaner.blocks(read["blocks"]), "meta": self._meta()}
+        blocks = self._directed(cleaner.blocks(read["blocks"]))
+        tree = {**read, "blocks": blocks, "meta": self._meta()}
         return {
             "markdown": self._markdown,
             "latex": self._latex,
@@ -118,6 +126,25 @@ class Document:
             "docx": self._docx,
             "html": self._html,
         }[self._form](json.dumps(tree).encode())
+
+    def _directed(self, blocks: list[Any]) -> list[Any]:
+        """Each says so that is written in another direction than what it stands in. Neighbours are kept together."""
+        if self._form == "markdown":
+            return blocks
+        around = "ltr" if self._asked["is_preview"] else self._direction
+        name = "typst:text:dir" if self._form == "pdf" else "dir"
+        made, inside, beside = list[Any](), "", list[Any]()
+        for block in blocks:
+            direction = "" if block["t"] in ("Header", "Figure", "HorizontalRule") else _direction_of(block)
+            if direction in ("", around):
+                made.append(block)
+                inside = ""
+            elif direction == inside:
+                beside.append(block)
+            else:
+                inside, beside = direction, [block]
+                made.append({"t": "Div", "c": [["", [], [[name, direction]]], beside]})
+        return made
 
     def _figures(self) -> dict[str, str]:
         """The location of each figure. In its sandbox mode pandoc reads no files to embed, so for docx they are data
@@ -144,6 +171,7 @@ class Document:
                 "c": [{"t": "MetaInlines", "c": _words(name)} for name in self._asked["authors"]],
             },
             "lang": {"t": "MetaString", "c": self._language},
+            **({"dir": {"t": "MetaString", "c": "rtl"}} if self._direction == "rtl" else {}),
             "link-citations": {"t": "MetaBool", "c": True},
         }
         if self._references:
@@ -201,6 +229,7 @@ class Document:
             "authors": json.dumps(self._asked["authors"]),
             "lang": language,
             "region": region if len(region) == 2 else ("CN" if language == "zh" else ""),
+            "dir": self._direction,
             "numbered": "yes" if self._asked["is_numbered"] else "",
         }
         try:
@@ -229,7 +258,8 @@ class Document:
         title = html.escape(self._asked["title"])
         authors = html.escape(", ".join(self._asked["authors"]))
         return (
-            f'<!doctype html>\n<html lang="{html.escape(self._language)}">\n<head>\n<meta charset="utf-8">\n'
+            f'<!doctype html>\n<html lang="{html.escape(self._language)}" dir="{self._direction}">\n'
+            '<head>\n<meta charset="utf-8">\n'
             '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
             '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; img-src data:; '
             "style-src 'unsafe-inline'\">\n"
@@ -344,6 +374,38 @@ class Cleaner:
         if not clean[0].startswith("sec-"):
             level = min(level + self._shift, 6)
         yield {"t": kind, "c": [level, clean, self._clean(inlines)]}
+
+
+def _direction_of(node: Any) -> str:
+    """By the first letter of it that has one; code is written from the left, and keys of citations are no text."""
+    if isinstance(node, list):
+        return next((found for one in cast("list[Any]", node) if (found := _direction_of(one))), "")
+    if not isinstance(node, dict):
+        return ""
+    known = cast("dict[str, Any]", node)
+    kind, content = known.get("t"), known.get("c")
+    if kind == "Str":
+        return _direction_in(str(content))
+    if kind == "CodeBlock":
+        return "ltr"
+    return "" if kind in ("Cite", "Code", "Math", "Image") else _direction_of(content)
+
+
+def _direction_in(text: str) -> str:
+    classes = (unicodedata.bidirectional(one) for one in text)
+    found = next((one for one in classes if one in ("L", "R", "AL")), "")
+    return {"": "", "L": "ltr"}.get(found, "rtl")
+
+
+def _kept_apart(value: Any, name: str = "") -> Any:
+    """A reference in which each text that is written from the right is isolated, so that it draws nothing behind it
+    along, such as the year behind a name. Other names stay as they are: styles shorten them."""
+    if isinstance(value, dict):
+        return {key: _kept_apart(one, key) for key, one in cast("dict[str, Any]", value).items()}
+    if isinstance(value, list):
+        return [_kept_apart(one, name) for one in cast("list[Any]", value)]
+    is_prose = isinstance(value, str) and name not in ("id", "type", "DOI", "URL")
+    return f"\u2068{value}\u2069" if is_prose and _direction_in(value) == "rtl" else value
 
 
 def _code(text: str) -> Any:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-import shutil
 import sys
-import tempfile
 from asyncio.subprocess import PIPE
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,6 +15,7 @@ from pydantic_core import to_json
 
 from backend_api.writing.errors import ExportFailedError, ExportInvalidError
 from backend_api.writing.ports import Rendering
+from backend_api.writing.programs.folders import work_folder
 from service_kit.programs import ProgramStart, TooMuchOutputError, run_program
 
 AT_ONCE = 2
@@ -64,11 +63,12 @@ class ExportPrograms:
         except TimeoutError as error:
             raise ExportFailedError(_BUSY) from error
         try:
-            folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="export-"))
+            folder = work_folder()
+            path = await asyncio.to_thread(folder.__enter__)
             try:
-                return await self._made(wanted, folder)
+                return await self._made(wanted, path)
             finally:
-                await asyncio.shield(asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True))
+                await asyncio.shield(asyncio.to_thread(folder.__exit__, None, None, None))
         finally:
             self._places.release()
 
