@@ -456,6 +456,7 @@ const zh: Texts = {
     },
     files: '{count} 个文件',
     text: '排队消息的内容',
+    drag: '拖动以调整顺序',
     up: '上移“{text}”',
     down: '下移“{text}”',
     edit: '编辑“{text}”',
