@@ -911,7 +911,7 @@ export default {
     revoked: 'The link is revoked.',
     export: 'Save as a file',
     exportText: 'With what is ticked above. A zip has the Markdown, the JSON and all files of the workspace.',
-    format: { md: 'Markdown', json: 'JSON', zip: 'Zip' },
+    format: { md: 'Markdown', pdf: 'PDF', json: 'JSON', zip: 'Zip' },
     pageTitle: 'Shared conversation',
     asOf: 'A snapshot of {at}',
     nowLive: 'Live',

@@ -1014,7 +1014,7 @@ const zh: Texts = {
     revoked: '链接已撤销。',
     export: '保存为文件',
     exportText: '包含上面勾选的内容。Zip 里有 Markdown、JSON 和工作区的全部文件。',
-    format: { md: 'Markdown', json: 'JSON', zip: 'Zip' },
+    format: { md: 'Markdown', pdf: 'PDF', json: 'JSON', zip: 'Zip' },
     pageTitle: '分享的对话',
     asOf: '{at} 的快照',
     nowLive: '实时',

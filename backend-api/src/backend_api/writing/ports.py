@@ -114,6 +114,8 @@ class Rendering:
     is_numbered: bool = True
     is_preview: bool = False
     """HTML without a page around it, in which citations are links to what they cite."""
+    is_talk: bool = False
+    """Sections are what was said in a conversation, in Markdown as its page reads it; nothing is cited."""
 
 
 class Renderer(Protocol):
