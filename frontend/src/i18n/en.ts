@@ -860,6 +860,10 @@ export default {
     name: 'Name',
     instructions: 'Instructions',
     instructionsHint: 'What the agent is to follow in every conversation of this folder, from its next answer on.',
+    files: 'Files',
+    filesHint: 'Every conversation of this folder has them in its workspace, below “folder”.',
+    addFiles: 'Add files',
+    deleteFile: 'Delete {name}',
     save: 'Save',
     delete: 'Delete folder',
     deleteSure:

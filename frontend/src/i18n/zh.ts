@@ -952,6 +952,10 @@ const zh: Texts = {
     name: '名称',
     instructions: '说明',
     instructionsHint: '智能体在这个文件夹的每个对话中都要遵守的内容，从下一次回答起生效。',
+    files: '文件',
+    filesHint: '这个文件夹的每个对话都会在工作区的 folder 目录中看到这些文件。',
+    addFiles: '添加文件',
+    deleteFile: '删除 {name}',
     save: '保存',
     delete: '删除文件夹',
     deleteSure:
