@@ -791,6 +791,11 @@ export default {
     truncated: 'Only the beginning is shown. Download the file to see the rest.',
     source: 'Source',
     rendered: 'Preview',
+    run: 'Run it',
+    running: 'It runs closed off: it has what is beside it, no network, and nothing of this page.',
+    runEnd: 'Stop it',
+    copyLink: 'Copy the link to {name}',
+    linkCopied: 'Link copied',
     inert: 'A still preview: scripts, links and forms are off. Download it to use it.',
   },
   ports: {

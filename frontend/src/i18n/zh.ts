@@ -867,6 +867,11 @@ const zh: Texts = {
     truncated: '只显示开头部分，下载文件可查看全部。',
     source: '源码',
     rendered: '预览',
+    run: '运行',
+    running: '页面正在隔离运行：可使用同目录的文件，不能联网，也接触不到本页面。',
+    runEnd: '停止运行',
+    copyLink: '复制 {name} 的链接',
+    linkCopied: '链接已复制',
     inert: '静态预览：脚本、链接和表单已停用。下载后可正常使用。',
   },
   ports: {

@@ -58,7 +58,7 @@ async def test_files_are_listed_replaced_and_deleted(gateway: Gateway) -> None:
 async def test_conversations_of_the_folder_have_them_in_each_workspace(gateway: Gateway) -> None:
     anna = await gateway.user("anna")
     work = await folder(gateway, anna)
-    big = b"x" * (2 * stored.PART_BYTES + 5)
+    big = b"x" * (3 * stored.PART_BYTES + 5)
     await add(gateway, anna, work, notes_txt=b"read me", big_bin=big)
     first, other = await within(gateway, anna, work), await gateway.session(anna)
     expected = {"folder/notes.txt": "read me", "folder/big.bin": big.decode()}

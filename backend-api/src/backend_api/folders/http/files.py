@@ -10,7 +10,7 @@ from backend_api.computers.application.upload_files import UploadFiles
 from backend_api.folders.application.folder_files import ChangeFolderFiles
 from backend_api.folders.domain import MAX_FILE_BYTES, MOST_FILES, FolderId
 from backend_api.identity.http.caller import CurrentCaller, address_of
-from backend_api.kit.http.ports import port
+from backend_api.kit.http.ports import Options, port
 from backend_api.kit.http.schemas import AnswerBody, Time
 from backend_api.sandboxes.http.forms import uploaded_files
 
@@ -65,6 +65,7 @@ async def add_folder_files(
     caller: CurrentCaller,
     change_folder_files: _Files,
     upload_files: Annotated[UploadFiles, port("upload_files")],
+    options: Options,
 ) -> FolderFileListBody:
     """Add files to a folder; one takes the place of that which has its name.
 
@@ -72,9 +73,11 @@ async def add_folder_files(
     next. What was changed there is not written over: a newer file stands beside it, with a number.
     """
     await change_folder_files.folders.get(FolderId(folder_id), caller.user.id)
+    # A workspace takes no larger ones.
+    most = min(MAX_FILE_BYTES, options.max_upload_bytes)
     async with (
         upload_files.admitted(caller.user.id, address_of(request)),
-        uploaded_files(request, max_files=MOST_FILES, max_file_bytes=MAX_FILE_BYTES) as files,
+        uploaded_files(request, max_files=MOST_FILES, max_file_bytes=most) as files,
     ):
         added = await change_folder_files.add(FolderId(folder_id), caller.user.id, files)
     return FolderFileListBody(items=[FolderFileBody.model_validate(one) for one in added])
