@@ -44,17 +44,17 @@ class PlaceFolderFiles:
         if sandbox.is_remote_host:
             return
         session_id = SessionId(sandbox.session_id)
-        with self._told(session_id):
+        with self._log_refusal(session_id):
             async with asyncio.timeout(self.within_s):
                 folder = await self.folders.of_session(session_id, UserId(user_id))
                 if folder is None or not (files := await self.files.of_folder(folder.id)):
                     return
                 for file in await self.placements.missing(session_id, files):
-                    with self._told(session_id):
+                    with self._log_refusal(session_id):
                         await self._place(sandbox, session_id, file)
 
     @contextmanager
-    def _told(self, session_id: SessionId) -> Generator[None]:
+    def _log_refusal(self, session_id: SessionId) -> Generator[None]:
         try:
             yield
         except (DomainError, TimeoutError) as error:
