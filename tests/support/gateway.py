@@ -52,6 +52,7 @@ from backend_api.sandboxes.domain.entity import Sandbox, Scope
 from backend_api.sandboxes.domain.errors import SandboxUnavailableError
 from backend_api.sandboxes.module import SANDBOXES
 from backend_api.sandboxes.ports import ReadChoices, Workspace
+from backend_api.sandboxes.remote import Arrivals, HostRoutes, RoutedSandboxes
 from backend_api.sandboxes.tool_api.endpoints import Endpoints
 from backend_api.settings.mongo.user_settings import MongoSettingsStore
 from backend_api.skills.library.library import read_library
@@ -218,6 +219,7 @@ async def run_gateway(
     own = own or settings_parts(MongoSettingsStore(), MODEL, PLAIN)
     limits = limits or Limits(**dict.fromkeys((field.name for field in fields(Limits)), 0))
     sandbox_commands = MemorySandboxCommands()
+    arrivals = Arrivals()
     sandboxes, workspace = computers or MemorySandboxes(), MemoryWorkspace(max_bytes=options.max_upload_bytes)
     opening = [module for module in modules if module not in REPLACED]
     async with (
@@ -254,7 +256,8 @@ async def run_gateway(
             "fetcher": fetcher,
             "fetch_proxy": "",
             "endpoints": Endpoints(NoEndpoints()),
-            "sandboxes": sandboxes,
+            "sandboxes": RoutedSandboxes(sandboxes, sandboxes, HostRoutes(), arrivals),
+            "arrivals": arrivals,
             "running_sandboxes": sandboxes,
             "sandbox_choices": sandbox_choices or read_no_choices,
             "sandbox_tools": sandbox_commands,

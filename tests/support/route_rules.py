@@ -179,6 +179,9 @@ GATEWAY: dict[str, Rule] = _DOCS | {
     "POST /api/folders": Rule(kind=Kind.USER, json={"name": "Mine now"}),
     "PATCH /api/folders/{folder_id}": owner(json={"name": "mine now"}, hidden_as="folder_not_found"),
     "DELETE /api/folders/{folder_id}": owner(hidden_as="folder_not_found"),
+    "GET /api/folders/{folder_id}/files": owner(hidden_as="folder_not_found"),
+    "POST /api/folders/{folder_id}/files": owner(files=_FILE, hidden_as="folder_not_found"),
+    "DELETE /api/folders/{folder_id}/files/{file_id}": owner(hidden_as="folder_not_found"),
     f"PUT {_SESSION}/folder": owner(json={"folder_id": None}),
     "GET /api/shares": USER,
     "DELETE /api/shares/{share_id}": owner(hidden_as="share_not_found"),
@@ -265,6 +268,7 @@ GATEWAY: dict[str, Rule] = _DOCS | {
     f"POST {_SESSION}/snapshots/{{snapshot_id}}/restore": owner(),
     f"DELETE {_SESSION}/snapshots/{{snapshot_id}}": owner(),
     "GET /api/files/{token}": LINK,
+    "GET /api/files/{token}/{path}": LINK,
     "HEAD /api/files/{token}": LINK,
     "GET /{path:path}": OPEN,
 }

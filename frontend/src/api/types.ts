@@ -24,6 +24,8 @@ export type {
   FileEntryBody as FileEntry,
   FilePreviewBody as FileContent,
   FolderBody as FolderInfo,
+  FolderFileBody as FolderFile,
+  FolderFileListBody as FolderFileList,
   ForkBody as Fork,
   ForkListBody as ForkList,
   FolderListBody as FolderList,

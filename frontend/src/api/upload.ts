@@ -15,37 +15,36 @@ export async function uploadFiles(
   files: readonly File[],
   options: UploadOptions = {},
 ): Promise<string[]> {
+  return (await uploadTo<{ uploaded: string[] }>(`/sessions/${sessionId}/files`, files, options)).uploaded
+}
+
+/** To any route that takes a form of files; what it answers. */
+export async function uploadTo<T>(path: string, files: readonly File[], options: UploadOptions = {}): Promise<T> {
   const access = await currentAccess()
   try {
-    return await post(sessionId, files, options, access)
+    return await post<T>(path, files, options, access)
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 401) throw error
     if (!access || !(await refreshTokens(access))) {
       reportSignedOut()
       throw error
     }
-    return await post(sessionId, files, options, readAccess())
+    return await post<T>(path, files, options, readAccess())
   }
 }
 
-function post(
-  sessionId: string,
-  files: readonly File[],
-  options: UploadOptions,
-  access: string | undefined,
-): Promise<string[]> {
+function post<T>(path: string, files: readonly File[], options: UploadOptions, access: string | undefined): Promise<T> {
   const boundary = createId()
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest()
-    request.open('POST', apiUrl(`/sessions/${sessionId}/files`, { subdir: options.subdir }))
+    request.open('POST', apiUrl(path, { subdir: options.subdir }))
     if (access) request.setRequestHeader('Authorization', `Bearer ${access}`)
     request.setRequestHeader('Content-Type', `multipart/form-data; boundary=${boundary}`)
     request.upload.onprogress = (event) => {
       if (event.lengthComputable) options.onProgress?.(event.loaded / event.total)
     }
     request.onload = () => {
-      if (request.status >= 200 && request.status < 300)
-        resolve((JSON.parse(request.responseText) as { uploaded: string[] }).uploaded)
+      if (request.status >= 200 && request.status < 300) resolve(JSON.parse(request.responseText) as T)
       else reject(ApiError.fromText(request.status, request.responseText, request.getResponseHeader('Retry-After')))
     }
     request.onerror = () => reject(ApiError.unreachable())

@@ -12,7 +12,7 @@ interface Shown {
 }
 const CALL = 'tool:'
 
-/** The address names the panel that the person chose, and the call they look at: a reload shows both again. */
+/** The address names the panel that the person chose, and the call or file they look at: a reload shows them again. */
 export function usePanelAddress({ isOpening, showsPanel, hasComputer, offering }: Shown) {
   const route = useRoute()
   const panel = usePanel()
@@ -20,6 +20,8 @@ export function usePanelAddress({ isOpening, showsPanel, hasComputer, offering }
   const panelOf = (name: unknown): string | undefined => (name === FOLLOWS ? FOLLOWS : panelNamed(name))
   const callOf = (name: unknown): string | undefined =>
     typeof name === 'string' && /^\d{1,15}$/.test(name) ? name : undefined
+  const pathOf = (name: unknown): string | undefined =>
+    typeof name === 'string' && name !== '' && name.length <= 4096 ? name : undefined
 
   useAddress('panel', () => {
     // Until the conversation is there it is not known which is seen, nor forgotten.
@@ -34,13 +36,20 @@ export function usePanelAddress({ isOpening, showsPanel, hasComputer, offering }
     return showsPanel.value && panel.shownCall?.startsWith(CALL) ? panel.shownCall.slice(CALL.length) : undefined
   })
 
+  useAddress('path', () => {
+    if (isOpening.value) return pathOf(route.query['path'])
+    return showsPanel.value && panel.tab === 'files' && !panel.isFollowing ? (panel.shownFile ?? undefined) : undefined
+  })
+
   /** Shows what the address names; false where it names no panel, which then follows the agent. */
   function openNamed(): boolean {
+    const path = pathOf(route.query['path'])
     const [name, call] = [panelOf(route.query['panel']), callOf(route.query['call'])]
     const id = panelNamed(name)
     panel.follow()
     if (id !== undefined && call !== undefined) panel.showCall(CALL + call, id)
     else if (id !== undefined) panel.choose(id)
+    if (id === 'files' && path !== undefined) panel.shownFile = path
     return name !== undefined
   }
   return { openNamed }

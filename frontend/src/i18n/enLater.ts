@@ -35,6 +35,7 @@ export default {
     },
     files: '1 file | {count} files',
     text: 'Text of the queued message',
+    drag: 'Drag to another place',
     up: 'Move “{text}” up',
     down: 'Move “{text}” down',
     edit: 'Edit “{text}”',

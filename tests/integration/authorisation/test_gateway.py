@@ -76,6 +76,9 @@ class House:
             f"/api/sessions/{session_id}/shares", json={"mode": "snapshot"}, headers=headers
         )
         folder = await self.gateway.client.post("/api/folders", json={"name": "Work"}, headers=headers)
+        files = await self.gateway.client.post(
+            f"/api/folders/{folder.json()['id']}/files", files={"files": ("a.txt", b"a")}, headers=headers
+        )
         target = await self.gateway.client.post(
             "/api/targets", json={"name": "Build", "host": "127.0.0.1", "port": 9, "username": "anna"}, headers=headers
         )
@@ -85,6 +88,7 @@ class House:
             "schedule_id": schedule.json()["id"],
             "share_id": share.json()["id"],
             "folder_id": folder.json()["id"],
+            "file_id": files.json()["items"][0]["id"],
             "job_id": said.json()["run_id"],
             "run_id": said.json()["run_id"],
             "message_id": said.json()["message_id"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from dataclasses import dataclass
 from datetime import datetime
 from typing import NewType
@@ -14,6 +15,14 @@ FolderId = NewType("FolderId", str)
 MAX_NAME_CHARACTERS = 80
 MAX_INSTRUCTIONS_CHARACTERS = 8_000
 MOST_FOLDERS = 100
+MOST_FILES = 50
+"""Of a folder."""
+MAX_FILE_BYTES = 20 * 1024**2
+MOST_BYTES = 50 * 1024**2
+"""Of all files of a folder together."""
+MAX_FILE_NAME_BYTES = 200
+PLACE = "folder"
+"""Where the files of its folder are in a conversation's workspace."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,5 +51,44 @@ def checked_instructions(text: str) -> str:
         raise InvalidError(
             f"A folder's instructions have at most {MAX_INSTRUCTIONS_CHARACTERS:,} characters.",
             field="body.instructions",
+        )
+    return plain
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FolderFile:
+    """A file that stands in the workspace of each conversation of a folder. `version` is another one for each content
+    that was uploaded under its name, and `digest` that of the content."""
+
+    id: str
+    folder_id: FolderId
+    name: str
+    size: int
+    digest: str
+    version: str
+    added_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FolderOfSession:
+    """The folder that a session is in, with the names of its files."""
+
+    folder: Folder
+    file_names: tuple[str, ...] = ()
+
+
+def checked_file_name(name: str) -> str:
+    """A name in one folder, as the same letters everywhere. Raises `InvalidError`."""
+    plain = unicodedata.normalize("NFC", name).strip()
+    is_path = "/" in plain or "\\" in plain or plain in (".", "..")
+    if (
+        is_path
+        or is_blank(plain)
+        or not plain.isprintable()
+        or len(plain.encode("utf-8", "replace")) > MAX_FILE_NAME_BYTES
+    ):
+        raise InvalidError(
+            f"A file's name has no slash, is neither “.” nor “..”, and has from 1 to {MAX_FILE_NAME_BYTES} bytes.",
+            field="body.files",
         )
     return plain

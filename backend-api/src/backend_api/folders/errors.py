@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from backend_api.kit.errors import ConflictError, NotFoundError
+from backend_api.kit.errors import ConflictError, NotFoundError, TooLargeError
 
 
 class FolderNotFoundError(NotFoundError):
@@ -21,3 +21,24 @@ class TooManyFoldersError(ConflictError):
 
     def __init__(self, most: int) -> None:
         super().__init__(f"You have {most} folders, which is the maximum. Delete some first.")
+
+
+class FolderFileNotFoundError(NotFoundError):
+    """There is no such file in this folder."""
+
+    code = "folder_file_not_found"
+
+    def __init__(self) -> None:
+        super().__init__("There is no such file in this folder.")
+
+
+class FolderFullError(TooLargeError):
+    """The files of a folder are as many, or as large together, as may be."""
+
+    code = "folder_full"
+
+    def __init__(self, most_files: int, most_bytes: int) -> None:
+        super().__init__(
+            f"A folder has at most {most_files} files of {most_bytes // 1024**2} MB together. Delete some first.",
+            limit_bytes=most_bytes,
+        )

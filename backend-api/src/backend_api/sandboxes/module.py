@@ -18,6 +18,7 @@ from backend_api.sandboxes.manager.rest import BOUNDS, manager_http, raise_for
 from backend_api.sandboxes.manager.snapshots import ManagerSnapshots
 from backend_api.sandboxes.manager.start_announcer import Announce
 from backend_api.sandboxes.remote import (
+    Arrivals,
     HostRoutes,
     RoutedSandboxes,
     RoutedScreens,
@@ -50,17 +51,17 @@ async def open_sandboxes(
     settings: SandboxSettings, announce_sandbox: Announce, change_cursor: ChangeCursor
 ) -> AsyncGenerator[Parts]:
     """Open the sandboxes. Ports: those of `ports.py`, named by their use; `host_routes`, by which sessions may have
-    remote hosts; `sandbox_choices` and `sandbox_probe`. Connections to the manager and the endpoints are closed at the
-    end."""
+    remote hosts; `arrivals`, by which files come into sandboxes; `sandbox_choices` and `sandbox_probe`. Connections to
+    the manager and the endpoints are closed at the end."""
     token = settings.sandbox_manager_token.get_secret_value()
     async with aclosing(manager_http(settings.sandbox_manager_url, token)) as http:
-        routes = HostRoutes()
+        routes, arrivals = HostRoutes(), Arrivals()
         client = SandboxManagerClient(http, announce=announce_sandbox, configuration_of=routes.configuration_of)
 
         async def probe() -> None:
             raise_for(await http.ask("GET", "/healthz", BOUNDS))
 
-        of_sessions = RoutedSandboxes(client, client, routes)
+        of_sessions = RoutedSandboxes(client, client, routes, arrivals)
         async with Endpoints(client) as endpoints:
             yield Parts(
                 ports={
@@ -73,6 +74,7 @@ async def open_sandboxes(
                     "endpoints": endpoints,
                     "sandbox_changes": ManagerSandboxChanges(http, change_cursor),
                     "host_routes": routes,
+                    "arrivals": arrivals,
                     "sandbox_choices": ManagerChoices(http),
                     "sandbox_probe": probe,
                 }

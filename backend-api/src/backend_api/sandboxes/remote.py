@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable
+from collections.abc import AsyncIterable, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 
@@ -46,11 +46,22 @@ class HostRoutes:
         return self.hosts if sandbox.is_remote_host else None
 
 
+@dataclass(slots=True)
+class Arrivals:
+    """`place` puts into a sandbox what is to be there before whoever asked for it, for this user, has it; it raises
+    nothing. Put in once the module that has it is open; None: there is nothing."""
+
+    place: Callable[[Sandbox, str], Awaitable[None]] | None = field(default=None)
+
+
 class RoutedSandboxes:
     """`Sandboxes` and `RunningSandboxes` of all sessions. Those on remote hosts have no sandbox to start, and their
     host is never deleted."""
 
-    def __init__(self, sandboxes: Sandboxes, running: RunningSandboxes, routes: HostRoutes) -> None:
+    def __init__(
+        self, sandboxes: Sandboxes, running: RunningSandboxes, routes: HostRoutes, arrivals: Arrivals | None = None
+    ) -> None:
+        self._arrivals = arrivals or Arrivals()
         self._sandboxes = sandboxes
         self._running = running
         self._routes = routes
@@ -58,7 +69,10 @@ class RoutedSandboxes:
     async def ensure(self, session_id: str, user_id: str, *, queue_s: float | None = None) -> Sandbox:
         if (hosts := await self._routes.of(session_id)) is not None:
             return await hosts.ensure(session_id)
-        return await self._sandboxes.ensure(session_id, user_id, queue_s=queue_s)
+        sandbox = await self._sandboxes.ensure(session_id, user_id, queue_s=queue_s)
+        if self._arrivals.place is not None:
+            await self._arrivals.place(sandbox, user_id)
+        return sandbox
 
     async def running(self, session_id: str) -> Sandbox | None:
         if await self._routes.of(session_id) is not None:

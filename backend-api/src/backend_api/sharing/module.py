@@ -26,6 +26,7 @@ from backend_api.sharing.application.read_shared import CHECK_S, ReadShared
 from backend_api.sharing.http import exports, public, shares
 from backend_api.sharing.mongo.documents import DOCUMENTS
 from backend_api.sharing.mongo.shares import MongoShares
+from backend_api.sharing.ports import PrintTalk
 
 
 class SharingSettings(BaseSettings):
@@ -48,6 +49,7 @@ async def open_sharing(
     limiter: RateLimiter,
     limits: Limits,
     clock: Callable[[], float],
+    print_talk: PrintTalk | None = None,
 ) -> AsyncGenerator[Parts]:
     """Open sharing. Ports: `shares`, the use cases that make, open and read links, and `export_session`."""
     log, stored = MongoEventLog(database), MongoShares()
@@ -77,7 +79,7 @@ async def open_sharing(
                 is_enabled=settings.enable_sharing,
             ),
             "read_shared": ReadShared(shares=stored, log=log, owner_mask=owner_mask, follow=follow, clock=clock),
-            "export_session": ExportSession(sessions=sessions, log=log, owner_mask=owner_mask),
+            "export_session": ExportSession(sessions=sessions, log=log, owner_mask=owner_mask, print_talk=print_talk),
         }
     )
 

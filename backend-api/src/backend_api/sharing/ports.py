@@ -43,3 +43,11 @@ class WorkspaceArchive(Protocol):
     def pieces(self, session_id: SessionId, user_id: UserId) -> AsyncIterator[bytes]:
         """The archive, piece by piece. Raises what `OwnSandbox` and `Workspace.download` raise."""
         ...
+
+
+class PrintTalk(Protocol):
+    """Makes a PDF of a conversation."""
+
+    async def __call__(self, *, title: str, language: str, sections: Sequence[str]) -> bytes:
+        """Sections are Markdown, each by itself. Raises a `DomainError` that says why there is none."""
+        ...

@@ -19,6 +19,7 @@ from backend_api.writing.exporting import Export
 from backend_api.writing.figures import CollectFigures
 from backend_api.writing.http import router
 from backend_api.writing.mongo import MongoProjects, ProjectDocument, RevisionDocument
+from backend_api.writing.printing import PrintTalk
 from backend_api.writing.programs.running import ExportPrograms, picture_ending
 from backend_api.writing.projects import Projects
 from backend_api.writing.records import CorpusRecords
@@ -40,9 +41,10 @@ async def open_writing(
     research: Research | None = None,
     source_budget: Budget | None = None,
 ) -> AsyncGenerator[Parts]:
-    """Open the module. Port: `writing`, a `Writing`. Without research nothing can be cited."""
+    """Open the module. Ports: `writing`, a `Writing`, and `print_talk`, which makes a PDF of a conversation. Without
+    research nothing can be cited."""
     records = CorpusRecords(research)
-    check = CheckCitations(records=records)
+    check, renderer = CheckCitations(records=records), ExportPrograms()
     writing = Writing(
         projects=Projects(store=MongoProjects(database), now=lambda: datetime.now(UTC)),
         records=records,
@@ -51,12 +53,12 @@ async def open_writing(
             records=records,
             check=check,
             figures=CollectFigures(ending_of=picture_ending),
-            renderer=ExportPrograms(),
+            renderer=renderer,
         ),
         is_enabled=settings.enable_writing,
     )
     tools = writing_tools(writing, source_budget) if settings.enable_writing else []
-    yield Parts(ports={"writing": writing}, tools=[LocalTools(tools)])
+    yield Parts(ports={"writing": writing, "print_talk": PrintTalk(renderer)}, tools=[LocalTools(tools)])
 
 
 WRITING = Module(

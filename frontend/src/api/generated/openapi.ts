@@ -852,6 +852,25 @@ export interface FolderBody {
   created_at: string
 }
 /**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "FolderFileBody".
+ */
+export interface FolderFileBody {
+  id: string
+  name: string
+  size: number
+  added_at: string
+}
+/**
+ * By their names. In each conversation of the folder they are below `folder/`.
+ *
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "FolderFileListBody".
+ */
+export interface FolderFileListBody {
+  items: FolderFileBody[]
+}
+/**
  * The folders, sorted by name.
  *
  * This interface was referenced by `ApiModels`'s JSON-Schema

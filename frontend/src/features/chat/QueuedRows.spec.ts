@@ -1,9 +1,10 @@
 // @vitest-environment happy-dom
 import { userEvent } from '@testing-library/user-event'
-import { cleanup, render, screen, within } from '@testing-library/vue'
+import { cleanup, fireEvent, render, screen, within } from '@testing-library/vue'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import type { MessageQueue, QueuedMessage } from '@/api/types'
 import { i18n } from '@/i18n'
+import { later } from '@/shared/testing/later'
 import { json, problem, startFakeServer } from '@/shared/testing/fakeServer'
 import QueuedRows from './QueuedRows.vue'
 
@@ -12,15 +13,18 @@ const item = (id: string, version = 1, text = id): QueuedMessage => ({
 })
 let queue: MessageQueue
 let refusal: Response | null
+let answered: Promise<unknown> | null
 let calls: ReturnType<typeof startFakeServer>['calls']
 const without = (id: string): void => void (queue = { ...queue, items: queue.items.filter((one) => one.id !== id) })
 
 beforeEach(() => {
   queue = { items: ['one', 'two', 'three'].map((id) => item(id)), held: null }
-  refusal = null
+  refusal = answered = null
   ;({ calls } = startFakeServer({
     'GET /sessions/s/queue': () => json(queue),
-    'POST /sessions/s/queue/order': (request) => {
+    'POST /sessions/s/queue/order': async (request) => {
+      await answered
+      if (refusal) return refusal
       const { ids } = request.body as { ids: string[] }
       queue = { ...queue, items: ids.map((id) => item(id)) }
       return json(queue)
@@ -64,6 +68,70 @@ it('moves a row by its buttons, which keep the focus', async () => {
   expect(document.activeElement).toBe(button('Move “three” up'))
   expect(button('Move “one” up').hasAttribute('disabled')).toBe(true)
   expect(button('Move “two” down').hasAttribute('disabled')).toBe(true)
+})
+/** Rows of 40 px each, from the top of the page. */
+function laidOut(): HTMLElement {
+  const list = screen.getByRole('list')
+  list.setPointerCapture = () => undefined
+  list.getBoundingClientRect = () => new DOMRect(0, 0, 300, 400)
+  for (const row of screen.getAllByRole('listitem'))
+    row.getBoundingClientRect = () => new DOMRect(0, 40 * [...list.children].indexOf(row), 300, 40)
+  return list
+}
+const handle = (text: string): HTMLElement =>
+  screen.getByText(text).closest('li')?.querySelector<HTMLElement>('[data-drag]') as HTMLElement
+async function dragTo(text: string, y: number, pointerType = 'mouse'): Promise<HTMLElement> {
+  const list = laidOut()
+  const at = { pointerId: 7, pointerType, button: 0, bubbles: true, cancelable: true }
+  await fireEvent(handle(text), new PointerEvent('pointerdown', { ...at, clientY: 20 }))
+  await fireEvent(list, new PointerEvent('pointermove', { ...at, clientY: y }))
+  return list
+}
+const letGo = (list: HTMLElement) => fireEvent(list, new PointerEvent('pointerup', { pointerId: 7, bubbles: true }))
+
+it.each(['mouse', 'touch'])('drags a row to another place, which it has at once: %s', async (pointerType) => {
+  const answer = later<undefined>()
+  answered = answer.promise
+  await show()
+  const list = await dragTo('one', 75, pointerType)
+  expect(rows()).toEqual(['two', 'one', 'three'])
+  expect(calls.filter(({ method }) => method === 'POST')).toEqual([])
+  await letGo(list)
+  expect(rows()).toEqual(['two', 'one', 'three'])
+  answer.resolve(undefined)
+  expect(await screen.findByText('Now number 2 of 3')).toBeTruthy()
+  expect(calls.filter(({ method }) => method === 'POST')).toMatchObject([{ body: { ids: ['two', 'one', 'three'] } }])
+  expect(rows()).toEqual(['two', 'one', 'three'])
+})
+it('puts a dragged row back and says why where others wait by now', async () => {
+  await show()
+  const list = await dragTo('one', 115)
+  refusal = problem(409, 'queue_changed')
+  queue = { ...queue, items: [item('one'), item('three')] }
+  await letGo(list)
+  expect(await screen.findByRole('alert')).toBeTruthy()
+  await vi.waitFor(() => expect(rows()).toEqual(['one', 'three']))
+})
+it('leaves a dragged row where it was by Escape, and where it is let go in its place', async () => {
+  await show()
+  const list = await dragTo('one', 115)
+  expect(rows()).toEqual(['two', 'three', 'one'])
+  await fireEvent.keyDown(document.body, { key: 'Escape' })
+  expect(rows()).toEqual(['one', 'two', 'three'])
+  await letGo(list)
+  await letGo(await dragTo('one', 21))
+  expect(calls.filter(({ method }) => method === 'POST')).toEqual([])
+})
+it('drags on where one of them is sent meanwhile', async () => {
+  const { rerender } = await show()
+  const list = await dragTo('one', 115)
+  without('two')
+  await rerender({ seq: 2 })
+  await vi.waitFor(() => expect(rows()).toEqual(['three', 'one']))
+  await letGo(list)
+  await vi.waitFor(() =>
+    expect(calls.find(({ method }) => method === 'POST')).toMatchObject({ body: { ids: ['three', 'one'] } }),
+  )
 })
 it('sends one now and takes one away, and goes on from the row that follows', async () => {
   await show()

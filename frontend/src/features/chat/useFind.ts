@@ -1,6 +1,7 @@
-import { computed, onScopeDispose, ref, watch, type Ref } from 'vue'
+import { computed, onScopeDispose, ref, shallowRef, watch, type Ref } from 'vue'
 import { useConversation } from './conversation'
 import { itemsIn, type Row } from './fold'
+import { provideHits } from './hits'
 import type { Item } from './transcript'
 
 const AGAIN_MS = 250
@@ -15,6 +16,8 @@ export function useFind(items: Ref<readonly Row[]>, jump: (index: number) => voi
   const words = ref('')
   /** The key of the one that is shown. */
   const found = ref('')
+  /** The message that a link leads to, as long as nothing else is looked for. */
+  const linked = shallowRef('')
   let isOver = false
   const wanted = computed(() => words.value.trim().toLowerCase())
   const matches = computed(() =>
@@ -24,10 +27,16 @@ export function useFind(items: Ref<readonly Row[]>, jump: (index: number) => voi
   )
   /** Its number among them, from 1; 0 where none is shown. */
   const place = computed(() => matches.value.findIndex((index) => items.value[index]?.key === found.value) + 1)
+  provideHits((item) => {
+    const row = found.value === '' ? undefined : items.value.find(({ key }) => key === found.value)
+    if (!row || !itemsIn([row]).some(({ key }) => key === item.key)) return false
+    return linked.value ? isMessage(item, linked.value) : wanted.value !== '' && textOf(item).includes(wanted.value)
+  })
   const isLooking = computed(() => isOpen.value && wanted.value !== '' && conversation.hasEarlier)
 
   /** The next one towards the beginning, or the end; from the last one it goes on with the first. */
   function go(direction: -1 | 1): void {
+    linked.value = ''
     const count = matches.value.length
     if (count === 0) return
     const at = place.value === 0 ? count - 1 : (place.value - 1 + direction + count) % count
@@ -46,9 +55,9 @@ export function useFind(items: Ref<readonly Row[]>, jump: (index: number) => voi
   }
   /** Shows the message that a link leads to, also where it is not loaded yet. */
   async function reach(messageId: string): Promise<void> {
-    const isIt = (item: Item): boolean => 'messageId' in item && item.messageId === messageId
+    linked.value = messageId
     while (!isOver) {
-      const index = items.value.findIndex((row) => itemsIn([row]).some(isIt))
+      const index = items.value.findIndex((row) => itemsIn([row]).some((item) => isMessage(item, messageId)))
       if (index >= 0) return show(index)
       if (!conversation.hasEarlier) return
       await loadMore()
@@ -82,6 +91,12 @@ export function useFind(items: Ref<readonly Row[]>, jump: (index: number) => voi
   window.addEventListener('keydown', onKey)
   onScopeDispose(() => window.removeEventListener('keydown', onKey))
   return { isOpen, words, found, matches, place, isLooking, go, close, reach }
+}
+
+/** That message, or one of an agent that works on this call. */
+function isMessage(item: Item, messageId: string): boolean {
+  if (item.kind === 'tool') return item.inner.some((one) => isMessage(one, messageId))
+  return 'messageId' in item && item.messageId === messageId
 }
 
 const texts = new WeakMap<Row, string>()

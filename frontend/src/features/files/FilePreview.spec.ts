@@ -1,8 +1,9 @@
 // @vitest-environment happy-dom
+import userEvent from '@testing-library/user-event'
 import { cleanup, render, screen } from '@testing-library/vue'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { i18n } from '@/i18n'
-import { json, startFakeServer } from '@/shared/testing/fakeServer'
+import { json, problem, startFakeServer } from '@/shared/testing/fakeServer'
 import FilePreview from './FilePreview.vue'
 
 afterEach(() => {
@@ -34,5 +35,38 @@ describe('FilePreview', () => {
     startFakeServer({ 'GET /sessions/s/files/content': () => json({ ...content, content: text }) })
     render(FilePreview, { props: { sessionId: 's', path: 'a.csv', version: 0 }, global: { plugins: [i18n] } })
     expect(await screen.findByText('3,50')).toBeTruthy()
+  })
+  it('runs a page from the link to its folder once that is asked for, and copies a link that opens it', async () => {
+    const page = { path: 'site/my page.html', name: 'my page.html', size: 9, binary: false, truncated: false }
+    let answer = (): Response => json({ url: 'https://files.example.org/api/files/token', expires_at: '' })
+    const { calls } = startFakeServer({
+      'GET /sessions/s/files/content': () => json({ ...page, content: '<p>hi', language: 'html' }),
+      'POST /sessions/s/files/link': () => answer(),
+    })
+    const props = { sessionId: 's', path: page.path, version: 0 }
+    const { rerender } = render(FilePreview, { props, global: { plugins: [i18n] } })
+    const frame = () => screen.getByTitle('my page.html')
+    await screen.findByTitle('my page.html')
+    expect([frame().getAttribute('sandbox'), frame().getAttribute('src')]).toEqual(['', null])
+    await userEvent.click(screen.getByRole('button', { name: 'Run it' }))
+    await vi.waitFor(() => expect(frame().getAttribute('src')).toBe('/api/files/token/my%20page.html'))
+    expect(frame().getAttribute('sandbox')).toBe('allow-scripts allow-modals')
+    expect(calls.find(({ method }) => method === 'POST')?.body).toEqual({ path: 'site', folder: true })
+    answer = () => json({ url: '/api/files/newer', expires_at: '' })
+    await rerender({ version: 1 })
+    await vi.waitFor(() => expect(frame().getAttribute('src')).toContain('newer'))
+    await userEvent.click(screen.getByRole('button', { name: 'Stop it' }))
+    expect(frame().getAttribute('src')).toBeNull()
+    answer = () => problem(404, 'file_missing')
+    await userEvent.click(screen.getByRole('button', { name: 'Run it' }))
+    expect(await screen.findByRole('alert')).toBeTruthy()
+    expect(frame().getAttribute('sandbox')).toBe('')
+
+    await userEvent.click(screen.getByRole('button', { name: 'Copy the link to my page.html' }))
+    await screen.findByRole('button', { name: 'Link copied' })
+    const written = await navigator.clipboard.readText()
+    expect(written).toContain('/s/s?')
+    const query = new URLSearchParams(written.slice(written.indexOf('?')))
+    expect([query.get('panel'), query.get('path')]).toEqual(['files', 'site/my page.html'])
   })
 })

@@ -32,7 +32,7 @@ export async function revokeShare(id: string): Promise<void> {
   await call('DELETE', `/shares/${encodeURIComponent(id)}`)
 }
 
-export type ExportFormat = 'md' | 'json' | 'zip'
+export type ExportFormat = 'md' | 'pdf' | 'json' | 'zip'
 
 /** Saves the conversation as a file. */
 export async function exportSession(

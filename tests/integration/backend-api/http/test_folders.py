@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from backend_api.folders.mongo import MongoFolders
+from backend_api.folders.mongo.folders import MongoFolders
 from backend_api.kit.ids import SessionId, UserId
 from support.gateway import Gateway
 

@@ -113,6 +113,64 @@ async def test_a_folder_is_linked_where_it_is_asked_for_and_a_file_that_became_o
     (endpoint.workspace / "turning").unlink()
 
 
+async def test_files_beside_a_page_are_those_of_the_linked_folder_alone(
+    gateway: Gateway, anna: dict[str, str], session: str, endpoint: RunningEndpoint
+) -> None:
+    site = endpoint.workspace / "site"
+    (site / "deep").mkdir(parents=True)
+    parts = {
+        "index.html": "<p>hi",
+        "app.js": "let a",
+        "style.css": "p {}",
+        "deep/a.svg": "<svg xmlns='x'/>",
+        "data.bin": "\0",
+    }
+    for name, content in parts.items():
+        (site / name).write_text(content)
+    (site / "away").symlink_to(endpoint.workspace / "page.html")
+    (site / "outside").symlink_to("/etc/passwd")
+    url = (await link(gateway, session, anna, "site", folder=True)).json()["url"]
+    types = dict[str, str]()
+    for name in parts:
+        answer = await gateway.client.get(f"{url}/{name}", headers={"Sec-Fetch-Dest": "iframe"})
+        assert (answer.status_code, answer.text) == (200, parts[name])
+        types[name] = answer.headers["Content-Type"].partition(";")[0]
+        assert answer.headers["Content-Security-Policy"].startswith(
+            "sandbox allow-scripts allow-modals; default-src 'none'"
+        )
+        assert "allow-same-origin" not in answer.headers["Content-Security-Policy"]
+        assert (answer.headers["X-Content-Type-Options"], answer.headers["Referrer-Policy"]) == (
+            "nosniff",
+            "no-referrer",
+        )
+    assert types == {
+        "index.html": "text/html",
+        "app.js": "text/javascript",
+        "style.css": "text/css",
+        "deep/a.svg": "image/svg+xml",
+        "data.bin": "application/octet-stream",
+    }
+    on_its_own = await gateway.client.get(f"{url}/index.html", headers={"Sec-Fetch-Dest": "document"})
+    assert on_its_own.headers["Content-Disposition"].startswith("attachment")
+    for path in (
+        "%2e%2e/page.html",
+        "deep/%2e%2e/%2e%2e/page.html",
+        "deep",
+        "none",
+        "",
+        "deep//a.svg",
+        "%5c..%5cpage.html",
+        "outside",
+    ):
+        refused = await gateway.client.get(f"{url}/{path}")
+        assert refused.status_code in (403, 404), path
+    of_file = (await link(gateway, session, anna, "page.html")).json()["url"]
+    assert (await gateway.client.get(f"{of_file}/page.html")).status_code == 404
+    assert (await gateway.client.get("/api/files/none/page.html")).status_code == 404
+    whole = (await link(gateway, session, anna, ".", folder=True)).json()["url"]
+    assert (await gateway.client.get(f"{whole}/page.html")).text == "<p>hello</p>"
+
+
 async def test_head_says_of_a_link_what_get_does(gateway: Gateway, anna: dict[str, str], session: str) -> None:
     for path, folder in (("page.html", False), ("folder", True)):
         url = (await link(gateway, session, anna, path, folder=folder)).json()["url"]

@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import httpx
+import pypdfium2
 import pytest
 
 from backend_api.agent.events import (
@@ -26,6 +27,7 @@ from backend_api.identity.application.limits import Limits
 from backend_api.kit.ids import SessionId
 from backend_api.sandboxes.domain.entity import Sandbox
 from backend_api.sandboxes.ports import Download
+from backend_api.sharing.application import export_session
 from support.gateway import Gateway, run_gateway
 from support.memory.sandboxes import MemoryWorkspace
 from support.servers import Server
@@ -371,6 +373,42 @@ async def test_a_conversation_is_exported_as_markdown_and_json(gateway: Gateway)
     assert KEY not in json.dumps(exported)
     assert_problem(await gateway.client.get(url, headers=bert), 404, "session_not_found")
     assert (await gateway.client.get(url, params={"format": "docx"}, headers=anna)).status_code == 422
+
+
+async def test_a_conversation_is_exported_as_pages_whose_text_can_be_selected(
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    anna, bert = await gateway.user("anna"), await gateway.user("bert")
+    asked = MessageUser(message_id="m1", text="Is *this* a list?\n  - <b>no</b> @anna", attachments=[])
+    answered = MessageCompleted(message_id="a1", text="# 结果\n\n**你好，世界**。 See ![plot](plot.png)\n\n```\nopen")
+    thanked = MessageUser(message_id="m2", text=f"谢谢 {KEY}", attachments=[])
+    session_id = await written(gateway, anna, [WORK[1], asked, answered, thanked, *WORK[2:4]])
+    url = f"/api/sessions/{session_id}/export"
+    exported = await gateway.client.get(url, params={"format": "pdf"}, headers=anna)
+    assert (exported.status_code, exported.headers["Content-Type"]) == (200, "application/pdf"), exported.text
+    assert exported.headers["Content-Disposition"].startswith('attachment; filename="Notes.pdf"')
+    lines = pdf_text(exported.content).splitlines()
+    assert lines[:7] == [
+        "Notes",
+        "You",
+        "Is *this* a list?",
+        "\u00a0\u00a0- <b>no</b> @anna",
+        "Agent",
+        "结果",
+        "你好，世界。 See [picture: plot.png]",
+    ]
+    assert lines[7:] == ["open", "You", "谢谢 [masked]", "1"]
+    with_all = {"format": "pdf", "tools": "true", "thinking": "true"}
+    whole = pdf_text((await gateway.client.get(url, params=with_all, headers=anna)).content)
+    assert [one for one in ("PONDERED", "OUTPUT", "ARGUMENT") if one not in whole] == []
+    assert_problem(await gateway.client.get(url, params={"format": "pdf"}, headers=bert), 404, "session_not_found")
+    monkeypatch.setattr(export_session, "MOST_PRINTED_CHARACTERS", 20)
+    assert_problem(await gateway.client.get(url, params={"format": "pdf"}, headers=anna), 413, "too_long_to_print")
+
+
+def pdf_text(content: bytes) -> str:
+    document = pypdfium2.PdfDocument(content)
+    return "\n".join(page.get_textpage().get_text_range() for page in document)
 
 
 async def test_a_zip_has_the_conversation_beside_the_files_of_its_workspace(

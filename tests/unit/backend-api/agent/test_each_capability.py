@@ -38,7 +38,7 @@ from backend_api.agent.tool import Done
 from backend_api.agent.tool_families import ToolSet, families_of
 from backend_api.agent.tools.think import THINK
 from backend_api.conversations.domain.entity import RunStatus
-from backend_api.folders.domain import Folder, FolderId
+from backend_api.folders.domain import Folder, FolderId, FolderOfSession
 from backend_api.kit.ids import SessionId, UserId
 from backend_api.models.providers import PROVIDERS
 from backend_api.runs.capabilities import capabilities
@@ -213,7 +213,11 @@ async def folder(table: Table) -> None:
     work = Folder(
         id=FolderId("f"), user_id=UserId("u"), name="Work", instructions="Cite sources.", created_at=datetime.now(UTC)
     )
-    assert "folder “Work”" in table.prompt(replace(ANY, loaded={"folder": work}))
+    found = FolderOfSession(folder=work, file_names=("a.txt", "b.txt"))
+    assert "folder “Work”" in table.prompt(replace(ANY, loaded={"folder": found}))
+    told = "in `folder/` of the workspace: `a.txt`, `b.txt`."
+    assert told in table.prompt(replace(WITH_A_SANDBOX, loaded={"folder": found}))
+    assert told not in table.prompt(replace(ANY, loaded={"folder": found}))
 
 
 async def target(table: Table) -> None:

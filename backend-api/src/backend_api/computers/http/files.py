@@ -7,7 +7,8 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Depends, Header, Query, Request
+from fastapi import Path as FilePath
 from starlette.responses import Response, StreamingResponse
 
 from backend_api.computers.application.link_file import LinkFile
@@ -30,7 +31,7 @@ from backend_api.kit.ids import SessionId, UserId
 from backend_api.sandboxes.domain.content import HEAD_BYTES
 from backend_api.sandboxes.domain.errors import FileMissingError
 from backend_api.sandboxes.http.forms import uploaded_files
-from backend_api.sandboxes.http.user_content import content_headers
+from backend_api.sandboxes.http.user_content import content_headers, running_headers
 from backend_api.sandboxes.ports import Download, Workspace
 
 router = APIRouter(prefix="/api", tags=["files"])
@@ -58,6 +59,18 @@ class _Opening:
         file = await self.file(SessionId(link.session_id), UserId(link.user_id), link.path, opening)
         if file.download.is_folder and not link.is_folder:
             raise FileMissingError("The path of this link is a folder now, not a file.")
+        return file
+
+    async def beside(self, token: str, path: str, opening: AsyncExitStack) -> _File:
+        """One within the folder of a link."""
+        link = self.links.read(token)
+        parts = path.split("/")
+        if not link.is_folder or {"", ".", ".."} & set(parts) or "\\" in path:
+            raise FileMissingError("There is no such file.")
+        whole = "/".join([link.path.rstrip("/"), path]) if link.path.strip("./") else path
+        file = await self.file(SessionId(link.session_id), UserId(link.user_id), whole, opening)
+        if file.download.is_folder:
+            raise FileMissingError("There is a folder of this name, not a file.")
         return file
 
 
@@ -118,6 +131,21 @@ async def open_link(token: str, request: Request, files: _Files, options: Option
     async with AsyncExitStack() as opening:
         file = await files.linked(token, opening)
         headers = await file.headers(shown=is_own and not download, has_own_origin=is_own)
+        return _Closing(file.sent(opening.pop_all()), headers=headers)
+
+
+@router.get("/files/{token}/{path:path}", response_class=Response, responses=_BYTES)
+async def open_beside(
+    token: str,
+    path: Annotated[str, FilePath(max_length=4096)],
+    files: _Files,
+    sec_fetch_dest: Annotated[str, Header(max_length=100)] = "",
+) -> Response:
+    """One file of the folder of a signed link, for a page of that folder which runs in a frame; open to whoever has the
+    link. What it is served as lets it read nothing of this server, and it loads only what is beside it."""
+    async with AsyncExitStack() as opening:
+        file = await files.beside(token, path, opening)
+        headers = await file.running_headers(is_framed=sec_fetch_dest != "document")
         return _Closing(file.sent(opening.pop_all()), headers=headers)
 
 
@@ -210,6 +238,14 @@ class _File:
         """The headers, chosen by name and first bytes."""
         self._begin = await _head(self.download.chunks)
         headers = content_headers(self.download.name, self._begin, shown=shown, has_own_origin=has_own_origin)
+        if self.download.size is not None:
+            headers["Content-Length"] = str(self.download.size)
+        return headers
+
+    async def running_headers(self, *, is_framed: bool) -> dict[str, str]:
+        """As a page that is closed off, or a part of one."""
+        self._begin = await _head(self.download.chunks)
+        headers = running_headers(self.download.name, self._begin, is_framed=is_framed)
         if self.download.size is not None:
             headers["Content-Length"] = str(self.download.size)
         return headers

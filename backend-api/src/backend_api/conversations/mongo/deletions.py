@@ -33,6 +33,7 @@ _OF_OTHER_CONTEXTS = (
     "queued_messages",
     "shares",
     "share_parts",
+    "folder_placements",
     "search_messages",
     "search_marks",
 )

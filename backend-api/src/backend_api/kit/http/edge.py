@@ -14,7 +14,7 @@ from backend_api.kit.http.ports import WebOptions
 from service_kit.bounded_json import has_at_most
 from service_kit.problems import problem
 
-_UPLOAD = re.compile(r"/api/sessions/[^/]+/files/?")
+_UPLOAD = re.compile(r"/api/(?:sessions|folders)/[^/]+/files/?")
 _SKILLS = re.compile(r"/api/skills/?")
 _BIBLIOGRAPHY = "/api/corpus/import"
 PIECE_BYTES = 64 * 1024

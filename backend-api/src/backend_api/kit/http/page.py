@@ -21,7 +21,7 @@ from starlette.types import Scope
 
 CSP = (
     "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
-    "font-src 'self' data:; connect-src 'self'; frame-src blob:; worker-src 'self' blob:; "
+    "font-src 'self' data:; connect-src 'self'; frame-src 'self' blob:; worker-src 'self' blob:; "
     "object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
 _FOR_PROGRAMS = frozenset({"api", "v1", "mcp"})

@@ -64,6 +64,12 @@ _ACTIVE = {
     ".htm": "text/html; charset=utf-8",
     ".svg": "image/svg+xml",
 }
+# What such a page is made of.
+_PARTS = {
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".mjs": "text/javascript; charset=utf-8",
+}
 
 
 def image_type(head: bytes) -> str | None:
@@ -97,6 +103,12 @@ def active_type(name: str, head: bytes) -> str:
     `inert_type`."""
     found = inert_type(name, head)
     return _ACTIVE.get(_ending(name), found) if found == TEXT else found
+
+
+def beside_type(name: str, head: bytes) -> str:
+    """The type it claims by its name as a part of a page that is closed off; else as `active_type`."""
+    found = active_type(name, head)
+    return _PARTS.get(_ending(name), found) if found == TEXT else found
 
 
 def _ending(name: str) -> str:

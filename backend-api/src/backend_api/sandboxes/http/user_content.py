@@ -5,9 +5,15 @@ from __future__ import annotations
 import re
 from urllib.parse import quote
 
-from backend_api.sandboxes.domain.content import active_type, inert_type
+from backend_api.sandboxes.domain.content import active_type, beside_type, inert_type
 
 SANDBOX = "sandbox; default-src 'none'"
+RUN = (
+    "sandbox allow-scripts allow-modals; default-src 'none'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; "
+    "style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self' data:; "
+    "media-src 'self' data: blob:; form-action 'none'; base-uri 'none'; frame-ancestors 'self'"
+)
+"""Its origin is none: it has nothing of ours, reads no answer, and loads only what is beside it."""
 _ON_ITS_OWN = f"{SANDBOX}; style-src 'unsafe-inline'; img-src 'self' data:; media-src 'self'"
 MAX_NAME_CHARACTERS = 150
 # Control characters, and characters that change the writing direction: they make a name look like another one.
@@ -32,6 +38,23 @@ def content_headers(name: str, head: bytes, *, shown: bool = False, has_own_orig
         "X-Content-Type-Options": "nosniff",
         "Cache-Control": "private, no-store",
         "Cross-Origin-Resource-Policy": "same-origin",
+    }
+
+
+def running_headers(name: str, head: bytes, *, is_framed: bool) -> dict[str, str]:
+    """For a page that runs in a frame of ours, closed off, and for what is beside it. On its own it is only saved: it
+    would look like a page of this server."""
+    media_type = beside_type(name, head)
+    is_saved = not is_framed and media_type.startswith(("text/html", "image/svg"))
+    return {
+        "Content-Type": media_type,
+        "Content-Disposition": f"{'attachment' if is_saved else 'inline'}; {_file_name(name)}",
+        "Content-Security-Policy": RUN,
+        "Referrer-Policy": "no-referrer",
+        "X-Content-Type-Options": "nosniff",
+        "Cache-Control": "private, no-store",
+        # Of no origin, it is a stranger to the files beside it too; the link alone is the right to them.
+        "Cross-Origin-Resource-Policy": "cross-origin",
     }
 
 

@@ -16,14 +16,16 @@ from backend_api.conversations.ports import EventLog, SessionRepository
 from backend_api.kit.ids import SessionId, UserId
 from backend_api.kit.stored_time import format_time
 from backend_api.sharing.application.owner_mask import Hiding, OwnerMask
-from backend_api.sharing.domain.errors import SharedFilesTooLargeError
-from backend_api.sharing.domain.markdown import markdown_of
+from backend_api.sharing.domain.errors import NoPdfError, SharedFilesTooLargeError, TooLongToPrintError
+from backend_api.sharing.domain.markdown import language_of, markdown_of, printed_of
 from backend_api.sharing.domain.shown import Fields, shown_fields
-from backend_api.sharing.ports import WorkspaceArchive
+from backend_api.sharing.ports import PrintTalk, WorkspaceArchive
 
-ExportFormat = Literal["md", "json", "zip"]
+ExportFormat = Literal["md", "json", "pdf", "zip"]
 PAGE = 500
 PAGE_BYTES = 1_000_000
+MOST_PRINTED_CHARACTERS = 700_000
+"""About 200 pages: what is set within the time and memory that there is for it."""
 MOST_ZIP_BYTES = 512 * 1024 * 1024
 _PIECE_BYTES = 64 * 1024
 _IN_MEMORY_BYTES = 8 * 1024 * 1024
@@ -43,12 +45,14 @@ class Export:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportSession:
-    """Secrets are masked as in shared conversations. Raises `SessionNotFoundError`, and for a zip what the workspace
-    raises and `SharedFilesTooLargeError`, before its first byte."""
+    """Secrets are masked as in shared conversations. Raises `SessionNotFoundError`, and before the first byte for a zip
+    what the workspace raises and `SharedFilesTooLargeError`, for a PDF `NoPdfError`, `TooLongToPrintError` and what
+    `PrintTalk` raises."""
 
     sessions: SessionRepository
     log: EventLog
     owner_mask: OwnerMask
+    print_talk: PrintTalk | None = None
 
     async def __call__(
         self,
@@ -68,6 +72,12 @@ class ExportSession:
         if wanted == "json":
             return Export(
                 name=f"{name}.json", media_type="application/json", pieces=self._json(session, include, hiding)
+            )
+        if wanted == "pdf":
+            return Export(
+                name=f"{name}.pdf",
+                media_type="application/pdf",
+                pieces=_pieces(await self._pdf(session, include, hiding)),
             )
         file = await self._zip(session, include, hiding, workspace)
         return Export(name=f"{name}.zip", media_type="application/zip", pieces=_sent(file))
@@ -103,6 +113,23 @@ class ExportSession:
             yield separator + json.dumps(fields, ensure_ascii=True).encode()
             separator = b",\n"
         yield b"\n]}\n"
+
+    async def _pdf(self, session: Session, include: frozenset[str], hiding: Hiding) -> bytes:
+        if self.print_talk is None:
+            raise NoPdfError
+        sections, length = list[str](), 0
+        async for fields in self._shown(session, include, hiding):
+            if text := printed_of(fields):
+                sections.append(text)
+                length += len(text)
+            if length > MOST_PRINTED_CHARACTERS:
+                raise TooLongToPrintError(
+                    "The conversation is too long for a PDF. Save it as Markdown, or without what the tools did.",
+                    limit_bytes=MOST_PRINTED_CHARACTERS,
+                )
+        title = hiding.text(session.title).strip() or "Conversation"
+        language = language_of("".join(sections))
+        return await self.print_talk(title=title, language=language, sections=sections or [""])
 
     async def _zip(
         self, session: Session, include: frozenset[str], hiding: Hiding, workspace: WorkspaceArchive
@@ -176,6 +203,11 @@ def _free_name(name: str, taken: set[str]) -> str:
     while name in taken:
         name = f"_{name}"
     return name
+
+
+async def _pieces(content: bytes) -> AsyncGenerator[bytes]:
+    for begin in range(0, len(content), _PIECE_BYTES):
+        yield content[begin : begin + _PIECE_BYTES]
 
 
 async def _sent(file: BinaryIO) -> AsyncGenerator[bytes]:

@@ -10,6 +10,7 @@ from backend_api.kit.errors import (
     NotFoundError,
     TooLargeError,
     UnauthenticatedError,
+    UnavailableError,
 )
 
 
@@ -77,3 +78,18 @@ class TooManyReadersError(LimitError):
     """The conversation has reached the limit of readers."""
 
     code = "too_many_readers"
+
+
+class TooLongToPrintError(TooLargeError):
+    """The conversation is more than a PDF is made of."""
+
+    code = "too_long_to_print"
+
+
+class NoPdfError(UnavailableError):
+    """The server is without what makes a PDF."""
+
+    code = "no_pdf"
+
+    def __init__(self) -> None:
+        super().__init__("This server makes no PDF. Save the conversation as Markdown.")

@@ -7,6 +7,8 @@ import re
 from typing import Any
 
 _FENCES = re.compile(r"`{3,}")
+_MARKS = re.compile(r"([!-/:-@\[-`{-~])")
+_CHINESE = re.compile("[\u3400-\u9fff]")
 
 
 def markdown_of(fields: dict[str, Any]) -> str:
@@ -36,6 +38,33 @@ def markdown_of(fields: dict[str, Any]) -> str:
             return f"**Plan {'approved' if fields['decision'] == 'approve' else 'rejected'}**{feedback}"
         case _:
             return ""
+
+
+def printed_of(fields: dict[str, Any]) -> str:
+    """As `markdown_of`, for pages: headings of what was written stand below the one that says whose it is, and what the
+    person wrote is no Markdown, as in the page."""
+    if fields["type"] == "message.user":
+        fields = {
+            **fields,
+            "text": _plain(fields["text"]),
+            "attachments": [_plain(one) for one in fields["attachments"]],
+        }
+    text = markdown_of(fields)
+    head, line, rest = text.partition("\n")
+    return f"{head} {{#sec-{fields['seq']}}}{line}{rest}" if head.startswith("#") else text
+
+
+def language_of(text: str) -> str:
+    """By its letters: hyphens and the shape of Chinese ones depend on it."""
+    return "zh-CN" if len(_CHINESE.findall(text)) > len(text) / 10 else "en"
+
+
+def _plain(text: str) -> str:
+    """Markdown that reads as this text, line by line."""
+    lines = [_MARKS.sub(r"\\\1", line.expandtabs(4).rstrip()) for line in text.splitlines()]
+    indented = [line[: len(line) - len(line.lstrip())].replace(" ", "\u00a0") + line.lstrip() for line in lines]
+    after = [*indented[1:], ""]
+    return "\n".join(f"{line}\\" if line and next_one else line for line, next_one in zip(indented, after, strict=True))
 
 
 def _quoted(text: str) -> str:

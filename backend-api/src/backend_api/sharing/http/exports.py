@@ -24,7 +24,10 @@ _BYTES: dict[int | str, dict[str, Any]] = {
 
 
 @router.get(
-    "/sessions/{session_id}/export", response_class=Response, responses=_BYTES | {413: {}}, dependencies=[ONE_PLACE]
+    "/sessions/{session_id}/export",
+    response_class=Response,
+    responses=_BYTES | {413: {}, 422: {}, 503: {}},
+    dependencies=[ONE_PLACE],
 )
 async def export_session(
     session_id: str,
@@ -35,8 +38,8 @@ async def export_session(
     tools: bool = False,
     thinking: bool = False,
 ) -> Response:
-    """Download a conversation as Markdown, as JSON, or as a zip archive of both and the files of its workspace; on
-    request with inputs and outputs of tools, and with thinking. Known secrets are masked."""
+    """Download a conversation as Markdown, as JSON, as PDF, or as a zip archive of the first two and the files of its
+    workspace; on request with inputs and outputs of tools, and with thinking. Known secrets are masked."""
     chosen = (("files", format == "zip"), ("tools", tools), ("thinking", thinking))
     include = frozenset(name for name, is_chosen in chosen if is_chosen)
     export = await export_session(SessionId(session_id), caller.user.id, format, include, workspace)

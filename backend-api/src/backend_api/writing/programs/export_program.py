@@ -32,6 +32,11 @@ READ = (
     "markdown-raw_html-raw_tex-raw_attribute-native_divs-native_spans-fenced_divs-yaml_metadata_block"
     "-pandoc_title_block-mmd_title_block-latex_macros-example_lists"
 )
+READ_TALK = (
+    "commonmark+raw_html+pipe_tables+strikeout+task_lists+autolink_bare_uris+tex_math_dollars+footnotes+attributes"
+    "+east_asian_line_breaks"
+)
+"""Of a conversation: as the page reads it. Its HTML is none, as in the page, and stands there as code."""
 _OF_FILE = re.compile(r"^s\d+\.md__")
 _NAME = re.compile(r"[A-Za-z][\w-]{0,40}", re.ASCII)
 _ID = re.compile(r"[\w:.-]{1,120}")
@@ -60,6 +65,7 @@ _LABELS = {
         "too_large": "图过大，预览中略去",
         "no_picture": "不是图片",
         "citation": "引文未核实",
+        "picture": "图片",
     },
     "": {
         "references": "References",
@@ -67,6 +73,7 @@ _LABELS = {
         "too_large": "figure too large for the preview",
         "no_picture": "no picture",
         "citation": "citation not verified",
+        "picture": "picture",
     },
 }
 
@@ -109,13 +116,14 @@ class Document:
 
     def write(self) -> str:
         """Write the file and return its name."""
-        read = json.loads(self._run([f"--from={READ}", "--file-scope", "--to=json", *self._asked["sections"]], b""))
+        reader = READ_TALK if self._asked["is_talk"] else READ
+        read = json.loads(self._run([f"--from={reader}", "--file-scope", "--to=json", *self._asked["sections"]], b""))
         cleaner = Cleaner(
             figures=self._figures(),
             known={one["id"] for one in self._references},
             unseen=self._asked["unseen"],
             marked=self._asked["marked"],
-            labels=self._labels,
+            labels={**self._labels, "missing": self._labels["picture"]} if self._asked["is_talk"] else self._labels,
         )
         blocks = self._directed(cleaner.blocks(read["blocks"]))
         tree = {**read, "blocks": blocks, "meta": self._meta()}
@@ -180,7 +188,7 @@ class Document:
 
     @property
     def _cited(self) -> list[str]:
-        return ["--citeproc", "--csl=style.csl", "--bibliography=references.json"]
+        return ["--citeproc", "--csl=style.csl", "--bibliography=references.json"] if self._references else []
 
     @property
     def _numbered(self) -> list[str]:

@@ -130,6 +130,7 @@ def _lay_out(wanted: Rendering, folder: Path) -> dict[str, object]:
         "marked": dict(wanted.marked),
         "is_preview": wanted.is_preview,
         "is_numbered": wanted.is_numbered,
+        "is_talk": wanted.is_talk,
     }
 
 

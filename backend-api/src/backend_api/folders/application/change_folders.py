@@ -11,7 +11,7 @@ from backend_api.conversations.domain.entity import Session
 from backend_api.conversations.ports import SessionRepository
 from backend_api.folders.domain import MOST_FOLDERS, Folder, FolderId, checked_instructions, checked_name
 from backend_api.folders.errors import TooManyFoldersError
-from backend_api.folders.ports import Folders
+from backend_api.folders.ports import FolderFiles, Folders
 from backend_api.identity.application.limits import Limits
 from backend_api.identity.ports import RateLimiter
 from backend_api.kit.ids import SessionId, UserId
@@ -22,6 +22,7 @@ class ChangeFolders:
     """All raise `InvalidError`, `FolderNotFoundError`, `LimitError`, `StoreUnavailableError`."""
 
     folders: Folders
+    files: FolderFiles
     sessions: SessionRepository
     limiter: RateLimiter
     limits: Limits
@@ -63,6 +64,12 @@ class ChangeFolders:
             await self.folders.get(folder_id, user_id)
         await self._count(user_id)
         return await self.sessions.update(session_id, user_id, {"folder_id": folder_id})
+
+    async def delete(self, folder_id: FolderId, user_id: UserId) -> int:
+        """With its files. How many sessions were in it: they stay, and what their workspaces have."""
+        moved = await self.folders.delete(folder_id, user_id)
+        await self.files.delete_all(folder_id)
+        return moved
 
     async def _count(self, user_id: UserId) -> None:
         await self.limiter.hit(f"folders:{user_id}", limit=self.limits.sessions_per_minute, window_s=60)

@@ -8,7 +8,7 @@ from fastapi import APIRouter
 from pydantic import Field
 
 from backend_api.conversations.http.session_schemas import SessionBody
-from backend_api.folders.application import ChangeFolders
+from backend_api.folders.application.change_folders import ChangeFolders
 from backend_api.folders.domain import MAX_INSTRUCTIONS_CHARACTERS, MAX_NAME_CHARACTERS, FolderId
 from backend_api.identity.http.caller import CurrentCaller
 from backend_api.kit.http.ports import port
@@ -88,8 +88,8 @@ async def update_folder(
 
 @router.delete("/folders/{folder_id}", responses={404: {}})
 async def delete_folder(folder_id: str, caller: CurrentCaller, change_folders: _Folders) -> DeletedFolderBody:
-    """Delete a folder. The conversations in it stay."""
-    return DeletedFolderBody(moved_out=await change_folders.folders.delete(FolderId(folder_id), caller.user.id))
+    """Delete a folder with its files. The conversations in it stay, and what their workspaces have."""
+    return DeletedFolderBody(moved_out=await change_folders.delete(FolderId(folder_id), caller.user.id))
 
 
 @router.put("/sessions/{session_id}/folder", responses={404: {}})

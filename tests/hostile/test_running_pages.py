@@ -1,0 +1,80 @@
+"""Pages of a workspace that run: with what is beside them, and with nothing of the page that shows them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from playwright.async_api import Page, Route, expect
+
+from backend_api.kit.http.page import CSP
+from backend_api.sandboxes.tool_api.endpoints import Endpoints
+from backend_api.sandboxes.tool_api.workspace import ToolApiWorkspace
+from support.endpoint import running_endpoint
+from support.endpoint_tokens import FixedTokens
+from support.gateway import Gateway, run_gateway
+from support.page import chromium
+from support.photographs import png
+from support.servers import Server
+
+INDEX = """<!doctype html><link rel=stylesheet href=style.css><p id=said>still</p><img src=img/a.png>
+<script src=app.js></script>"""
+APP = """
+const tried = [];
+const attempt = async (name, act) => { try { await act(); tried.push(name) } catch {} };
+(async () => {
+  await attempt('cookie', () => document.cookie);
+  await attempt('storage', () => localStorage.length);
+  await attempt('parent', () => parent.document.title);
+  await attempt('moves the page', () => { top.location = 'about:blank' });
+  await attempt('asks the server', () => fetch('/api/auth/me', {credentials: 'include'}));
+  await attempt('asks beside', () => fetch('app.js'));
+  await attempt('asks elsewhere', () => fetch('https://elsewhere.example/?x'));
+  await document.images[0].decode();
+  document.getElementById('said').textContent = `ran in ${origin}: [${tried}] ${document.images[0].naturalWidth}`;
+})();
+"""
+
+
+@asynccontextmanager
+async def shown(gateway: Gateway, url: str) -> AsyncGenerator[Page]:
+    """A page with our policy, that has a cookie and a token, and the other one in a frame."""
+
+    async def answer(route: Route) -> None:
+        frame = f"<title>ours</title><iframe sandbox='allow-scripts allow-modals' src='{url}'></iframe>"
+        await route.fulfill(body=frame, content_type="text/html", headers={"Content-Security-Policy": CSP})
+
+    async with chromium() as browser:
+        page = await browser.new_page()
+        await page.route(f"{gateway.url}/", answer)
+        await page.goto(f"{gateway.url}/")
+        yield page
+
+
+async def test_a_page_runs_with_what_is_beside_it_and_has_nothing_of_ours(
+    mongo_server: Server, redis_server: Server, mongo_database_name: str, tmp_path: Path
+) -> None:
+    with running_endpoint(tmp_path) as endpoint:
+        site = endpoint.workspace / "site"
+        (site / "img").mkdir(parents=True)
+        (site / "index.html").write_text(INDEX)
+        (site / "app.js").write_text(APP)
+        (site / "style.css").write_text("p { color: rgb(1, 2, 3) }")
+        (site / "img" / "a.png").write_bytes(png(2, 2))
+        async with (
+            Endpoints(FixedTokens(endpoint)) as endpoints,
+            run_gateway(
+                mongo_server.uri, mongo_database_name, redis_server.uri, files=ToolApiWorkspace(endpoints)
+            ) as gateway,
+        ):
+            anna = await gateway.user("anna")
+            session_id = await gateway.session(anna)
+            body = {"path": "site", "folder": True}
+            made = await gateway.client.post(f"/api/sessions/{session_id}/files/link", json=body, headers=anna)
+            token = made.json()["url"].rpartition("/")[2]
+            async with shown(gateway, f"/api/files/{token}/index.html") as page:
+                said = page.frame_locator("iframe").locator("#said")
+                await expect(said).to_have_text("ran in null: [] 2")
+                await expect(said).to_have_css("color", "rgb(1, 2, 3)")
+                assert await page.title() == "ours"

@@ -1,0 +1,157 @@
+"""Files of folders: in the workspace of each conversation there, never over what was changed."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from backend_api.folders import domain
+from backend_api.folders.application import folder_files
+from backend_api.folders.mongo import files as stored
+from support.gateway import Gateway
+
+
+async def folder(gateway: Gateway, headers: dict[str, str]) -> str:
+    return str((await gateway.client.post("/api/folders", json={"name": "Work"}, headers=headers)).json()["id"])
+
+
+async def add(gateway: Gateway, headers: dict[str, str], folder_id: str, **files: bytes) -> Any:
+    form = [("files", (name.replace("_", "."), content)) for name, content in files.items()]
+    return await gateway.client.post(f"/api/folders/{folder_id}/files", files=form, headers=headers)
+
+
+async def within(gateway: Gateway, headers: dict[str, str], folder_id: str) -> str:
+    session_id = await gateway.session(headers)
+    await gateway.client.put(f"/api/sessions/{session_id}/folder", json={"folder_id": folder_id}, headers=headers)
+    return session_id
+
+
+async def workspace(gateway: Gateway, headers: dict[str, str], session_id: str) -> dict[str, str]:
+    """What a person sees who opens the files of the conversation."""
+    answer = await gateway.client.get(f"/api/sessions/{session_id}/files", headers=headers)
+    assert answer.status_code == 200, answer.text
+    return {name: content.decode() for name, content in gateway.workspace.files.get(session_id, {}).items()}
+
+
+async def names(gateway: Gateway, headers: dict[str, str], folder_id: str) -> list[str]:
+    listed = (await gateway.client.get(f"/api/folders/{folder_id}/files", headers=headers)).json()
+    return [one["name"] for one in listed["items"]]
+
+
+async def test_files_are_listed_replaced_and_deleted(gateway: Gateway) -> None:
+    anna = await gateway.user("anna")
+    work = await folder(gateway, anna)
+    added = await add(gateway, anna, work, b_txt=b"two", a_txt=b"one")
+    assert (added.status_code, [one["size"] for one in added.json()["items"]]) == (201, [3, 3])
+    again = (await add(gateway, anna, work, a_txt=b"changed")).json()["items"]
+    listed = (await gateway.client.get(f"/api/folders/{work}/files", headers=anna)).json()["items"]
+    assert [(one["name"], one["size"]) for one in listed] == [("a.txt", 7), ("b.txt", 3)]
+    assert await stored.FolderFilePartDocument.find({"folder_id": work}).count() == 2
+    url = f"/api/folders/{work}/files/{again[0]['id']}"
+    assert (await gateway.client.delete(url, headers=anna)).status_code == 204
+    assert (await gateway.client.delete(url, headers=anna)).json()["code"] == "folder_file_not_found"
+    assert await names(gateway, anna, work) == ["b.txt"]
+
+
+async def test_conversations_of_the_folder_have_them_in_each_workspace(gateway: Gateway) -> None:
+    anna = await gateway.user("anna")
+    work = await folder(gateway, anna)
+    big = b"x" * (3 * stored.PART_BYTES + 5)
+    await add(gateway, anna, work, notes_txt=b"read me", big_bin=big)
+    first, other = await within(gateway, anna, work), await gateway.session(anna)
+    expected = {"folder/notes.txt": "read me", "folder/big.bin": big.decode()}
+    assert await workspace(gateway, anna, first) == expected
+    assert await workspace(gateway, anna, other) == {}
+    read = await gateway.client.get(f"/api/sessions/{first}/events", params={"format": "json"}, headers=anna)
+    events = read.json()["items"]
+    assert [one["paths"] for one in events if one["type"] == "files.changed"] == [
+        ["folder/big.bin"],
+        ["folder/notes.txt"],
+    ]
+
+    await add(gateway, anna, work, later_txt=b"late")
+    assert await workspace(gateway, anna, first) == expected | {"folder/later.txt": "late"}
+
+
+async def test_what_was_changed_or_deleted_in_a_workspace_stays_so(gateway: Gateway) -> None:
+    anna = await gateway.user("anna")
+    work = await folder(gateway, anna)
+    await add(gateway, anna, work, kept_txt=b"1", changed_txt=b"1", gone_txt=b"1")
+    session_id = await within(gateway, anna, work)
+    files = gateway.workspace.files.setdefault(session_id, {})
+    files["folder/kept.txt"] = b"of the agent"
+    await workspace(gateway, anna, session_id)
+    assert files["folder/kept.txt"] == b"of the agent"
+    assert files["folder/kept (2).txt"] == b"1"
+    files["folder/changed.txt"] = b"better"
+    del files["folder/gone.txt"]
+    await gateway.sandboxes.end(session_id)
+    before = dict(files)
+    assert await workspace(gateway, anna, session_id) == {name: text.decode() for name, text in before.items()}
+
+    await add(gateway, anna, work, changed_txt=b"2")
+    assert (await workspace(gateway, anna, session_id))["folder/changed.txt"] == "better"
+    assert files["folder/changed (2).txt"] == b"2"
+    await add(gateway, anna, work, new_txt=b"1")
+    await workspace(gateway, anna, session_id)
+    await add(gateway, anna, work, new_txt=b"2")
+    await workspace(gateway, anna, session_id)
+    assert (files["folder/new.txt"], "folder/new (2).txt" in files) == (b"2", False)
+
+
+async def test_two_who_ask_for_the_computer_at_once_put_a_file_there_once(gateway: Gateway) -> None:
+    anna = await gateway.user("anna")
+    work = await folder(gateway, anna)
+    await add(gateway, anna, work, notes_txt=b"read me")
+    session_id = await within(gateway, anna, work)
+    await asyncio.gather(*(workspace(gateway, anna, session_id) for _ in range(5)))
+    assert list(gateway.workspace.files[session_id]) == ["folder/notes.txt"]
+
+
+async def test_they_go_with_the_folder_and_workspaces_keep_theirs(gateway: Gateway) -> None:
+    anna = await gateway.user("anna")
+    work = await folder(gateway, anna)
+    await add(gateway, anna, work, notes_txt=b"read me")
+    session_id = await within(gateway, anna, work)
+    await workspace(gateway, anna, session_id)
+    await gateway.client.delete(f"/api/folders/{work}", headers=anna)
+    assert await workspace(gateway, anna, session_id) == {"folder/notes.txt": "read me"}
+    assert (await add(gateway, anna, work, a_txt=b"")).json()["code"] == "folder_not_found"
+    for kind in (stored.FolderFileDocument, stored.FolderFilePartDocument):
+        assert await kind.find({"folder_id": work}).count() == 0
+
+
+@pytest.mark.parametrize("name", ["../a", "a/b", "a\\b", "..", ".", " ", "a" * 201, "a\u202eb"])
+async def test_a_name_that_is_a_path_or_none_is_refused(gateway: Gateway, name: str) -> None:
+    anna = await gateway.user("anna")
+    work = await folder(gateway, anna)
+    body = (
+        b'--b\r\nContent-Disposition: form-data; name="files"; filename="'
+        + name.replace("\\", "\\\\").encode()
+        + b'"\r\n\r\nx\r\n--b--\r\n'
+    )
+    headers = anna | {"Content-Type": "multipart/form-data; boundary=b"}
+    refused = await gateway.client.post(f"/api/folders/{work}/files", content=body, headers=headers)
+    assert (refused.status_code, refused.json()["code"]) == (422, "invalid"), refused.text
+    assert await names(gateway, anna, work) == []
+
+
+async def test_a_folder_takes_but_so_much(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+    anna = await gateway.user("anna")
+    work = await folder(gateway, anna)
+    monkeypatch.setattr(folder_files, "MAX_FILE_BYTES", 10)
+    monkeypatch.setattr(folder_files, "MOST_BYTES", 15)
+    monkeypatch.setattr(folder_files, "MOST_FILES", 3)
+    too_large = await add(gateway, anna, work, a_txt=b"x" * 11)
+    assert (too_large.status_code, too_large.json()["code"]) == (413, "upload_too_large"), too_large.text
+    assert (await add(gateway, anna, work, a_txt=b"x" * 10)).status_code == 201
+    full = await add(gateway, anna, work, b_txt=b"x" * 6)
+    assert (full.status_code, full.json()["code"]) == (413, "folder_full"), full.text
+    assert (await add(gateway, anna, work, a_txt=b"x" * 9)).status_code == 201
+    assert await names(gateway, anna, work) == ["a.txt"]
+    assert await stored.FolderFilePartDocument.find({"folder_id": work}).count() == 1
+    await add(gateway, anna, work, b_txt=b"", c_txt=b"")
+    assert (await add(gateway, anna, work, d_txt=b"")).json()["code"] == "folder_full"
+    assert domain.PLACE == "folder"
