@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import pytest
 from playwright.async_api import Page
 
 from support.api_client import ApiClient
 from support.page import chromium
-from support.page_states import LOOKS, STATES, Look, Made, State, make, show
-from support.stack import ROOT, Stack
+from support.page_states import ACCOUNTS, LOOKS, STATES, Look, Made, State, make, show
+from support.stack import ROOT, Stack, run_stack
 
 AXE = ROOT / "frontend" / "node_modules" / "axe-core" / "axe.min.js"
 TOLD = """
 async () => (await axe.run(document, { resultTypes: ['violations'] })).violations.map(
   (one) => one.id + ': ' + one.nodes.map(({ html, target }) => target.join(' ') + ' ' + html.slice(0, 160)).join(' | '))
 """
+
+
+@pytest.fixture(scope="module")
+def accounts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Where the stack is that people log in to."""
+    with run_stack(tmp_path_factory.mktemp("accounts"), **ACCOUNTS) as running:
+        yield running.base_url
 
 
 async def violations(page: Page) -> list[str]:
@@ -43,18 +50,18 @@ async def found(
     return wrong
 
 
-@pytest.mark.timeout(400)
-async def test_each_state_in_one_look(stack: Stack) -> None:
+@pytest.mark.timeout(600)
+async def test_each_state_in_one_look(stack: Stack, accounts: str) -> None:
     """A neighbour in the table is seen in another look, so that each look is tried with some."""
     looks = {look: STATES[at :: len(LOOKS)] for at, look in enumerate(LOOKS)}
     async with ApiClient(stack.base_url) as api:
-        wrong = await found(stack, api, await make(api), looks)
+        wrong = await found(stack, api, await make(api, accounts), looks)
     assert wrong == {}, "\n".join(f"{where}: {told}" for where, told in wrong.items())
 
 
 @pytest.mark.thorough
-@pytest.mark.timeout(1800)
-async def test_each_state_in_each_look(stack: Stack) -> None:
+@pytest.mark.timeout(3600)
+async def test_each_state_in_each_look(stack: Stack, accounts: str) -> None:
     async with ApiClient(stack.base_url) as api:
-        wrong = await found(stack, api, await make(api), dict.fromkeys(LOOKS, STATES))
+        wrong = await found(stack, api, await make(api, accounts), dict.fromkeys(LOOKS, STATES))
     assert wrong == {}, "\n".join(f"{where}: {told}" for where, told in wrong.items())
