@@ -70,11 +70,11 @@ def watch_traffic(page: Page) -> Traffic:
     return _of_page[page]
 
 
-async def until_at_rest(page: Page) -> None:
+async def until_at_rest(page: Page, *, within_s: float = REST_S) -> None:
     """Of a page whose traffic is watched since before it was opened."""
     traffic = watch_traffic(page)
     try:
-        async with asyncio.timeout(REST_S):
+        async with asyncio.timeout(within_s):
             is_still = False
             while not is_still or traffic.under_way:
                 await traffic.ended()

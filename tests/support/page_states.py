@@ -37,6 +37,12 @@ PANELS = (
     "model-calls",
     "events",
 )
+UNHURRIED = {
+    "RATE_LIMIT_MESSAGES_PER_MINUTE": "0",
+    "RATE_LIMIT_SESSIONS_PER_MINUTE": "0",
+    "APPROVAL_TIMEOUT": "20000",
+}
+"""Settings of a stack whose states are looked at for long."""
 ACCOUNTS = {
     "AUTH_MODE": "password",
     "SANDBOX_DESKTOP": "false",
@@ -47,6 +53,12 @@ ACCOUNTS = {
     "RATE_LIMIT_LOGIN_PER_MINUTE": "0",
 }
 """Settings of a stack that people log in to. Nothing is said to its model."""
+DECISIONS: dict[str, tuple[str, dict[str, bool]]] = {
+    "approval": ("run df -h", {"enable_approval": True}),
+    "question": ("ask me which tea I like", {}),
+    "plan": ("plan a garden", {"enable_plan_mode": True}),
+}
+"""What leads to each of them: what is said, and how the agent is to work."""
 BIBTEX = "@article{lecun2015deep, title={Deep learning}, author={LeCun, Yann}, year={2015}, doi={10.1038/nature14539}}"
 
 
@@ -251,7 +263,7 @@ STATES: tuple[State, ...] = (
     _in_conversation("lightbox", _click(_button("^(Enlarge: tea.png|放大.*tea.png)")), _dialog),
     _in_conversation("share dialog", _click(_button("^(Share or export|分享或导出)$")), _dialog),
     _in_conversation("palette", _by_key("Control+k"), _dialog),
-    _in_conversation("palette with results", _search, lambda page: page.get_by_role("option").get_by_role("mark")),
+    _in_conversation("palette with results", _search, lambda page: page.get_by_role("option").locator("mark")),
     _card("approval", lambda made: made.approval, "^(Approve|批准)"),
     _card("question", lambda made: made.question, "^(Answer|回答)"),
     _card("plan", lambda made: made.plan, "^(Approve the plan|批准)"),
@@ -287,21 +299,13 @@ STATES: tuple[State, ...] = (
 
 async def make(api: ApiClient, accounts: str) -> Made:
     """All that the states show; `accounts` is where the stack is that people log in to."""
-    tools, question, research = [await api.new_session() for _ in range(3)]
-    approval = await api.new_session(options={"enable_approval": True})
-    plan = await api.new_session(options={"enable_plan_mode": True})
+    tools, research = await api.new_session(), await api.new_session()
+    approval, question, plan = [await ask_for_decision(api, name) for name in DECISIONS]
     for text in ("write a file one.txt saying hello", "run ls -la", "make a to-do list", "ask two agents"):
         await api.ask(tools, text)
     await api.ask(tools, "run something in the background")
     await _attach_picture(api, tools)
     await api.ask(research, "research how machines learned language")
-    asked = {approval: "run df -h", question: "ask me which tea I like", plan: "plan a garden"}
-    for session, text in asked.items():
-        await api.send(session, text)
-    async with asyncio.timeout(PATIENT_MS / 1000):
-        for session in asked:
-            while (await api.json("GET", f"/sessions/{session}"))["status"] != "waiting":
-                await asyncio.sleep(0.2)
     share, locked = [await _share(api, tools, **more) for more in ({}, {"passphrase": PASSPHRASE})]
     papers = {"file": ("one.bib", BIBTEX.encode())}
     await api.http.post("/corpus/import", params={"format": "bibtex"}, files=papers)
@@ -324,6 +328,17 @@ async def make(api: ApiClient, accounts: str) -> Made:
         paper=paper,
         accounts=accounts,
     )
+
+
+async def ask_for_decision(api: ApiClient, name: str) -> str:
+    """A conversation that waits for such a decision."""
+    text, options = DECISIONS[name]
+    session = await api.new_session(options=options)
+    await api.send(session, text)
+    async with asyncio.timeout(PATIENT_MS / 1000):
+        while (await api.json("GET", f"/sessions/{session}"))["status"] != "waiting":
+            await asyncio.sleep(0.2)
+    return session
 
 
 async def _attach_picture(api: ApiClient, session: str) -> None:
@@ -350,7 +365,7 @@ async def _be_known(accounts: str) -> None:
 async def _forget(page: Page, address: str) -> None:
     """What the browser keeps of that place: whoever comes next has not been there, nor logged in."""
     origin = "{0.scheme}://{0.netloc}".format(urlsplit(address))
-    browser = await page.context.new_cdp_session(page)
+    browser: Any = await page.context.new_cdp_session(page)
     await browser.send("Storage.clearDataForOrigin", {"origin": origin, "storageTypes": "cookies,local_storage"})
     await browser.detach()
 

@@ -5,6 +5,16 @@ import { enProblems } from './enProblems'
 export default {
   app: { name: 'Deskmate' },
   action: { close: 'Close', cancel: 'Cancel', tryAgain: 'Try again', discard: 'Discard', dismiss: 'Dismiss' },
+  whyNot: {
+    empty: 'Fill in “{field}” first',
+    same: 'Nothing has changed',
+    first: 'This is the first',
+    last: 'This is the last',
+    words: 'Write something first',
+    answer: 'Choose or write an answer first',
+    computer: 'The computer is not running',
+    files: 'There are no files',
+  },
   part: {
     failed: 'This part of the page did not load. Load the page again; what you wrote is kept.',
     reload: 'Load the page again',
