@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
@@ -16,8 +16,7 @@ from playwright.async_api import Error as PageError
 
 from support.api_client import ApiClient
 from support.page_rest import until_at_rest
-from support.page_states import Made, State, ask_for_decision, make, show
-from support.stack import Stack
+from support.page_states import Made, Places, State, ask_for_decision, make, show
 
 CONTROLS = Path(__file__).with_name("page_controls.js").read_text(encoding="utf-8")
 CAME_MS = 3_000
@@ -52,8 +51,7 @@ class Control:
 class Walk:
     """What was pressed, and what came of it."""
 
-    stack: Stack
-    accounts: str
+    places: Places
     api: ApiClient
     context: BrowserContext
     made: Made
@@ -78,7 +76,7 @@ class Walk:
                 came = await self._press(page, control, [state.name, *(one.name for one in path)])
                 before = {one.key for one in there}
                 brought = set[str]() if came.is_elsewhere or came.is_sent else await page.keys() - before
-                if len(path) + 1 < DEEP and not brought <= self.pressed:
+                if len(path) + 1 < DEEP and any(key not in self.pressed for key in brought):
                     deeper.append(control)
                 if came.is_elsewhere or came.is_sent or came.is_marked or not await page.goes_back_to(before):
                     await page.close()
@@ -97,7 +95,7 @@ class Walk:
         if not came.anything:
             self.wrong.append(f"{where}: nothing comes of it ({control.key})")
         if came.is_sent:
-            self.made = await mended(self.api, self.made, self.accounts)
+            self.made = await mended(self.api, self.made, self.places)
         return came
 
     def _is_new(self, one: Control, before: set[str]) -> bool:
@@ -115,7 +113,7 @@ class Walk:
 
     async def _at(self, state: State, path: Sequence[Control]) -> _Watched:
         page = _Watched(await self.context.new_page())
-        await show(page.page, self.stack, state, self.made)
+        await show(page.page, self.places, state, self.made)
         await page.page.evaluate(CONTROLS)
         for step in path:
             there = await page.controls()
@@ -268,7 +266,7 @@ class _Watched:
         await dialog.accept()
 
 
-async def mended(api: ApiClient, made: Made, accounts: str) -> Made:
+async def mended(api: ApiClient, made: Made, places: Places) -> Made:
     """With all that a press has ended or deleted there again, and settings as they come."""
     for one in await api.json("GET", "/settings"):
         if one["source"] == "user" and (one["category"], one["key"]) != ("appearance", "face"):
@@ -279,7 +277,7 @@ async def mended(api: ApiClient, made: Made, accounts: str) -> Made:
     if not all([(await api.http.get(path)).status_code == HTTPStatus.OK for path in kept]):
         for session in (made.tools, made.research, made.approval, made.question, made.plan):
             await api.http.delete(f"/sessions/{session}")
-        return await make(api, accounts)
+        return await make(api, places)
     for name in ("approval", "question", "plan"):
         session = getattr(made, name)
         found = await api.http.get(f"/sessions/{session}")
@@ -290,7 +288,7 @@ async def mended(api: ApiClient, made: Made, accounts: str) -> Made:
 
 
 @asynccontextmanager
-async def walking(stack: Stack, accounts: str, context: BrowserContext) -> AsyncIterator[Walk]:
-    async with ApiClient(stack.base_url) as api:
+async def walking(places: Places, context: BrowserContext) -> AsyncGenerator[Walk]:
+    async with ApiClient(places.stack.base_url) as api:
         await api.json("PUT", "/settings/appearance/face", json={"value": "developer"})
-        yield Walk(stack, accounts, api, context, await make(api, accounts))
+        yield Walk(places, api, context, await make(api, places))

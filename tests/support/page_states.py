@@ -97,6 +97,16 @@ LOOKS = [
 
 
 @dataclass(frozen=True, slots=True)
+class Places:
+    """Where the states are."""
+
+    stack: Stack
+    """Of one person, with the demo model alone."""
+    accounts: str
+    """Where a stack is that people log in to, and that has a model of a provider."""
+
+
+@dataclass(frozen=True, slots=True)
 class Made:
     """What the addresses of states name."""
 
@@ -116,8 +126,6 @@ class Made:
     draft: str
     """The project of the research."""
     paper: str
-    accounts: str
-    """Where a stack is that people log in to, and that has a model of a provider."""
 
 
 Step = Callable[[Page], Awaitable[object]]
@@ -133,6 +141,7 @@ class State:
     step: Step | None = None
     then: Part | None = None
     """What the step leads to."""
+    has_accounts: bool = False
 
 
 def _by_key(keys: str) -> Step:
@@ -230,14 +239,14 @@ async def _log_in(page: Page) -> None:
 
 
 def _logged_in(name: str, address: str, then: Part) -> State:
-    return State(name, lambda made: f"{made.accounts}{address}", _field_of_password, _log_in, then)
+    return State(name, lambda _: address, _field_of_password, _log_in, then, has_accounts=True)
 
 
 STATES: tuple[State, ...] = (
     State("first screen", lambda _: "/", _composer),
     _logged_in("first screen of a provider's model", "/", _composer),
-    State("log in", lambda made: f"{made.accounts}/login", _field_of_password),
-    State("register", lambda made: f"{made.accounts}/register", _field_of_password),
+    State("log in", lambda _: "/login", _field_of_password, has_accounts=True),
+    State("register", lambda _: "/register", _field_of_password, has_accounts=True),
     State("list of conversations", lambda _: "/", _composer, _drawer),
     State("menu of a conversation", lambda _: "/", _composer, _menu_of_row, _menu),
     State(
@@ -297,8 +306,8 @@ STATES: tuple[State, ...] = (
 )
 
 
-async def make(api: ApiClient, accounts: str) -> Made:
-    """All that the states show; `accounts` is where the stack is that people log in to."""
+async def make(api: ApiClient, places: Places) -> Made:
+    """All that the states show."""
     tools, research = await api.new_session(), await api.new_session()
     approval, question, plan = [await ask_for_decision(api, name) for name in DECISIONS]
     for text in ("write a file one.txt saying hello", "run ls -la", "make a to-do list", "ask two agents"):
@@ -314,7 +323,7 @@ async def make(api: ApiClient, accounts: str) -> Made:
     draft = (await api.json("GET", "/writing", params={"session_id": research}))["items"][0]["id"]
     when: dict[str, Any] = {"text": "Sum up the news", "cron": "0 8 * * 1", "timezone": "Europe/Berlin"}
     await api.json("POST", "/schedules", json=when, expect=201)
-    await _be_known(accounts)
+    await _be_known(places.accounts)
     return Made(
         tools=tools,
         approval=approval,
@@ -326,7 +335,6 @@ async def make(api: ApiClient, accounts: str) -> Made:
         project=project["id"],
         draft=draft,
         paper=paper,
-        accounts=accounts,
     )
 
 
@@ -370,10 +378,10 @@ async def _forget(page: Page, address: str) -> None:
     await browser.detach()
 
 
-async def show(page: Page, stack: Stack, state: State, made: Made) -> None:
+async def show(page: Page, places: Places, state: State, made: Made) -> None:
     """That state, at rest, as somebody finds it who has just come."""
     watch_traffic(page)
-    address = urljoin(stack.base_url, state.address(made))
+    address = urljoin(places.accounts if state.has_accounts else places.stack.base_url, state.address(made))
     await _forget(page, address)
     await page.goto(address)
     await expect(state.shown(page).first, state.name).to_be_visible(timeout=SHOWN_MS)

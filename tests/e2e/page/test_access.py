@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import pytest
 from playwright.async_api import Page
 
 from support.api_client import ApiClient
 from support.page import chromium
-from support.page_states import ACCOUNTS, LOOKS, STATES, Look, Made, State, make, show
-from support.stack import ROOT, Stack, run_stack
+from support.page_states import LOOKS, STATES, Look, Made, Places, State, make, show
+from support.stack import ROOT
 
 AXE = ROOT / "frontend" / "node_modules" / "axe-core" / "axe.min.js"
 TOLD = """
@@ -23,13 +23,6 @@ async () => (await axe.run(
 """
 
 
-@pytest.fixture(scope="module")
-def accounts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Where the stack is that people log in to."""
-    with run_stack(tmp_path_factory.mktemp("accounts"), ordinary=False, **ACCOUNTS) as running:
-        yield running.base_url
-
-
 async def violations(page: Page) -> list[str]:
     # By the protocol and not by a script element, which the page's policy refuses.
     await page.evaluate(AXE.read_text(encoding="utf-8"))
@@ -37,7 +30,7 @@ async def violations(page: Page) -> list[str]:
 
 
 async def found(
-    stack: Stack, api: ApiClient, made: Made, looks: Mapping[Look, Sequence[State]]
+    places: Places, api: ApiClient, made: Made, looks: Mapping[Look, Sequence[State]]
 ) -> dict[str, list[str]]:
     """By look and state."""
     wrong: dict[str, list[str]] = {}
@@ -46,7 +39,7 @@ async def found(
             context = await look.context(browser)
             for state in states:
                 page = await context.new_page()
-                await show(page, stack, state, made)
+                await show(page, places, state, made)
                 if told := await violations(page):
                     wrong[f"{look} {state.name}"] = told
                 await page.close()
@@ -55,17 +48,17 @@ async def found(
 
 
 @pytest.mark.timeout(600)
-async def test_each_state_in_one_look(stack: Stack, accounts: str) -> None:
+async def test_each_state_in_one_look(places: Places) -> None:
     """A neighbour in the table is seen in another look, so that each look is tried with some."""
     looks = {look: STATES[at :: len(LOOKS)] for at, look in enumerate(LOOKS)}
-    async with ApiClient(stack.base_url) as api:
-        wrong = await found(stack, api, await make(api, accounts), looks)
+    async with ApiClient(places.stack.base_url) as api:
+        wrong = await found(places, api, await make(api, places), looks)
     assert wrong == {}, "\n".join(f"{where}: {told}" for where, told in wrong.items())
 
 
 @pytest.mark.thorough
 @pytest.mark.timeout(3600)
-async def test_each_state_in_each_look(stack: Stack, accounts: str) -> None:
-    async with ApiClient(stack.base_url) as api:
-        wrong = await found(stack, api, await make(api, accounts), dict.fromkeys(LOOKS, STATES))
+async def test_each_state_in_each_look(places: Places) -> None:
+    async with ApiClient(places.stack.base_url) as api:
+        wrong = await found(places, api, await make(api, places), dict.fromkeys(LOOKS, STATES))
     assert wrong == {}, "\n".join(f"{where}: {told}" for where, told in wrong.items())

@@ -2,36 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import pytest
 
 from support.page import chromium
 from support.page_presses import EXCEPTIONS, walking
-from support.page_states import ACCOUNTS, STATES, Look, State
-from support.stack import Stack, run_stack
+from support.page_states import STATES, Look, Places, State
 
 LOOK = Look("wide", "light", "en")
 FEW = ("conversation", "approval", "menu of a conversation", "new schedule", "paper")
 """Those of the short walk."""
-UNHURRIED = {"RATE_LIMIT_MESSAGES_PER_MINUTE": "0", "RATE_LIMIT_SESSIONS_PER_MINUTE": "0"}
-
-
-@dataclass(frozen=True, slots=True)
-class Places:
-    stack: Stack
-    accounts: str
-
-
-@pytest.fixture(scope="module")
-def places(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Places]:
-    """Stacks of its own, as presses change what other tests would find."""
-    with (
-        run_stack(tmp_path_factory.mktemp("walked"), ordinary=False, **UNHURRIED) as stack,
-        run_stack(tmp_path_factory.mktemp("accounts"), ordinary=False, **ACCOUNTS) as accounts,
-    ):
-        yield Places(stack, accounts.base_url)
 
 
 async def wrong_with(places: Places, states: Sequence[State]) -> tuple[list[str], set[str]]:
@@ -39,7 +20,7 @@ async def wrong_with(places: Places, states: Sequence[State]) -> tuple[list[str]
     async with (
         chromium() as browser,
         await LOOK.context(browser) as context,
-        walking(places.stack, places.accounts, context) as walk,
+        walking(places, context) as walk,
     ):
         for state in states:
             await walk.through(state)
