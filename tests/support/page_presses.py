@@ -28,12 +28,6 @@ DEEP = 2
 OTHER = "(one) => [...one.options].findIndex(({ disabled }, at) => at !== one.selectedIndex && !disabled)"
 MARKS = "() => JSON.stringify([...document.querySelectorAll('input, select')].map((one) => [one.checked, one.value]))"
 
-EXCEPTIONS = {
-    "Log out": "ends the log-in that the rest of the walk needs",
-    "Log out everywhere": "ends the log-in that the rest of the walk needs",
-}
-"""By name: what is not pressed, and why."""
-
 
 @dataclass(frozen=True, slots=True)
 class Control:
@@ -56,8 +50,9 @@ class Walk:
     context: BrowserContext
     made: Made
     pressed: set[str] = field(default_factory=set[str])
+    off: set[str] = field(default_factory=set[str])
+    """Those that could not be pressed where they were seen first."""
     wrong: list[str] = field(default_factory=list[str])
-    excepted: set[str] = field(default_factory=set[str])
 
     async def through(self, state: State) -> None:
         await self._level(state, ())
@@ -101,15 +96,12 @@ class Walk:
     def _is_new(self, one: Control, before: set[str]) -> bool:
         if one.key in self.pressed or one.key in before:
             return False
-        if one.name in EXCEPTIONS:
-            self.excepted.add(one.name)
-            return False
-        if one.is_off:
-            self.pressed.add(one.key)
+        if one.is_off and one.key not in self.off:
+            self.off.add(one.key)
             if not one.reason:
                 self.wrong.append(f"{one.name}: can't be pressed, and nothing says why ({one.key})")
-            return False
-        return not one.is_chosen
+        # What is chosen already is pressed where another one is.
+        return not one.is_off and not one.is_chosen
 
     async def _at(self, state: State, path: Sequence[Control]) -> _Watched:
         page = _Watched(await self.context.new_page())
@@ -118,7 +110,8 @@ class Walk:
         for step in path:
             there = await page.controls()
             page.before_path |= {one.key for one in there}
-            again = next(one for one in there if one.key == step.key)
+            again = next((one for one in there if one.key == step.key), None)
+            assert again is not None, f"{state.name}: {step.name} is not there again"
             await page.press(again)
         page.wrong.clear()
         return page
@@ -274,7 +267,8 @@ async def mended(api: ApiClient, made: Made, places: Places) -> Made:
     await api.json("PUT", "/settings/appearance/face", json={"value": "developer"})
     kept = (f"/sessions/{made.tools}", f"/sessions/{made.research}", f"/writing/{made.project}")
     kept = (*kept, f"/writing/{made.draft}", f"/corpus/{made.paper}")
-    if not all([(await api.http.get(path)).status_code == HTTPStatus.OK for path in kept]):
+    answers = [await api.http.get(path) for path in kept]
+    if any(answer.status_code != HTTPStatus.OK for answer in answers) or await _is_told_otherwise(api, made):
         for session in (made.tools, made.research, made.approval, made.question, made.plan):
             await api.http.delete(f"/sessions/{session}")
         return await make(api, places)
@@ -285,6 +279,13 @@ async def mended(api: ApiClient, made: Made, places: Places) -> Made:
             await api.http.delete(f"/sessions/{session}")
             made = replace(made, **{name: await ask_for_decision(api, name)})
     return made
+
+
+async def _is_told_otherwise(api: ApiClient, made: Made) -> bool:
+    """Whether what was said in the conversation is not what it was."""
+    after = {"format": "json", "after": made.tools_end, "limit": 500}
+    page = await api.json("GET", f"/sessions/{made.tools}/events", params=after)
+    return any(event["type"].startswith(("message.", "branch.", "path.", "run.")) for event in page["items"])
 
 
 @asynccontextmanager

@@ -112,6 +112,8 @@ class Made:
 
     tools: str
     """A conversation with tool calls, a changed file, a list of to-dos and sub-agents, that goes on with nothing."""
+    tools_end: int
+    """Of its history."""
     approval: str
     question: str
     plan: str
@@ -326,6 +328,7 @@ async def make(api: ApiClient, places: Places) -> Made:
     await _be_known(places.accounts)
     return Made(
         tools=tools,
+        tools_end=(await api.stored_events(tools))[-1]["seq"],
         approval=approval,
         question=question,
         plan=plan,

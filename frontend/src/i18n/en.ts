@@ -80,7 +80,7 @@ export default {
     delete: 'Delete',
     deleteTitle: 'Delete this conversation?',
     deleteText: '“{title}”, its computer and all files on it will be gone. This can’t be undone.',
-    deleteConfirm: 'Delete conversation and its computer',
+    deleteConfirm: 'Delete conversation and computer',
     unread: '{count} unread',
     pin: 'Pin',
     unpin: 'Unpin',
