@@ -16,7 +16,7 @@ from playwright.async_api import Error as PageError
 
 from support.api_client import ApiClient
 from support.page_rest import until_at_rest
-from support.page_states import Made, Places, State, ask_for_decision, make, show
+from support.page_states import Made, Places, State, ask_for_decision, make, make_papers, make_talk, show
 
 CONTROLS = Path(__file__).with_name("page_controls.js").read_text(encoding="utf-8")
 CAME_MS = 3_000
@@ -90,7 +90,7 @@ class Walk:
         if not came.anything:
             self.wrong.append(f"{where}: nothing comes of it ({control.key})")
         if came.is_sent:
-            self.made = await mended(self.api, self.made, self.places)
+            self.made = await mended(self.api, self.made)
         return came
 
     def _is_new(self, one: Control, before: set[str]) -> bool:
@@ -259,19 +259,19 @@ class _Watched:
         await dialog.accept()
 
 
-async def mended(api: ApiClient, made: Made, places: Places) -> Made:
+async def mended(api: ApiClient, made: Made) -> Made:
     """With all that a press has ended or deleted there again, and settings as they come."""
     for one in await api.json("GET", "/settings"):
         if one["source"] == "user" and (one["category"], one["key"]) != ("appearance", "face"):
             await api.http.delete(f"/settings/{one['category']}/{one['key']}")
     await api.json("PUT", "/settings/appearance/face", json={"value": "developer"})
-    kept = (f"/sessions/{made.tools}", f"/sessions/{made.research}", f"/writing/{made.project}")
-    kept = (*kept, f"/writing/{made.draft}", f"/corpus/{made.paper}")
-    answers = [await api.http.get(path) for path in kept]
-    if any(answer.status_code != HTTPStatus.OK for answer in answers) or await _is_told_otherwise(api, made):
-        for session in (made.tools, made.research, made.approval, made.question, made.plan):
-            await api.http.delete(f"/sessions/{session}")
-        return await make(api, places)
+    if not await _is_there(api, f"/sessions/{made.tools}") or await _is_told_otherwise(api, made):
+        await api.http.delete(f"/sessions/{made.tools}")
+        made = replace(made, **await make_talk(api))
+    papers = (f"/sessions/{made.research}", f"/writing/{made.project}", f"/writing/{made.draft}")
+    if not all([await _is_there(api, path) for path in (*papers, f"/corpus/{made.paper}")]):
+        await api.http.delete(f"/sessions/{made.research}")
+        made = replace(made, **await make_papers(api))
     for name in ("approval", "question", "plan"):
         session = getattr(made, name)
         found = await api.http.get(f"/sessions/{session}")
@@ -279,6 +279,10 @@ async def mended(api: ApiClient, made: Made, places: Places) -> Made:
             await api.http.delete(f"/sessions/{session}")
             made = replace(made, **{name: await ask_for_decision(api, name)})
     return made
+
+
+async def _is_there(api: ApiClient, path: str) -> bool:
+    return (await api.http.get(path)).status_code == HTTPStatus.OK
 
 
 async def _is_told_otherwise(api: ApiClient, made: Made) -> bool:

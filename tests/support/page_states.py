@@ -310,35 +310,53 @@ STATES: tuple[State, ...] = (
 
 async def make(api: ApiClient, places: Places) -> Made:
     """All that the states show."""
-    tools, research = await api.new_session(), await api.new_session()
-    approval, question, plan = [await ask_for_decision(api, name) for name in DECISIONS]
+    when: dict[str, Any] = {"text": "Sum up the news", "cron": "0 8 * * 1", "timezone": "Europe/Berlin"}
+    await api.json("POST", "/schedules", json=when, expect=201)
+    await _be_known(places.accounts)
+    decisions = {name: await ask_for_decision(api, name) for name in DECISIONS}
+    return Made(**decisions, **await make_talk(api), **await make_papers(api))
+
+
+async def make_talk(api: ApiClient) -> dict[str, Any]:
+    """The conversation with tool calls, and what is shared of it."""
+    tools = await api.new_session()
     for text in ("write a file one.txt saying hello", "run ls -la", "make a to-do list", "ask two agents"):
         await api.ask(tools, text)
     await api.ask(tools, "run something in the background")
     await _attach_picture(api, tools)
+    return {
+        "tools": tools,
+        "tools_end": await _end_of_background(api, tools),
+        "share": await _share(api, tools),
+        "locked_share": await _share(api, tools, passphrase=PASSPHRASE),
+    }
+
+
+async def _end_of_background(api: ApiClient, session: str) -> int:
+    """The end of its history, once what was begun in the background has ended and the agent has told of that."""
+    async with asyncio.timeout(PATIENT_MS / 1000):
+        while True:
+            events = await api.stored_events(session)
+            kinds = [event["type"] for event in events if event["type"] in ("background.finished", "run.finished")]
+            is_at_work = (await api.json("GET", f"/sessions/{session}"))["status"] == "running"
+            if "background.finished" in kinds and kinds[-1] == "run.finished" and not is_at_work:
+                return int(events[-1]["seq"])
+            await asyncio.sleep(0.2)
+
+
+async def make_papers(api: ApiClient) -> dict[str, Any]:
+    """What is kept and what is written."""
+    research = await api.new_session()
     await api.ask(research, "research how machines learned language")
-    share, locked = [await _share(api, tools, **more) for more in ({}, {"passphrase": PASSPHRASE})]
     papers = {"file": ("one.bib", BIBTEX.encode())}
     await api.http.post("/corpus/import", params={"format": "bibtex"}, files=papers)
-    paper = (await api.json("GET", "/corpus", params={"q": "Deep learning"}))["items"][0]["id"]
     project = await api.json("POST", "/writing", json={"title": "A review of deep nets"}, expect=201)
-    draft = (await api.json("GET", "/writing", params={"session_id": research}))["items"][0]["id"]
-    when: dict[str, Any] = {"text": "Sum up the news", "cron": "0 8 * * 1", "timezone": "Europe/Berlin"}
-    await api.json("POST", "/schedules", json=when, expect=201)
-    await _be_known(places.accounts)
-    return Made(
-        tools=tools,
-        tools_end=(await api.stored_events(tools))[-1]["seq"],
-        approval=approval,
-        question=question,
-        plan=plan,
-        research=research,
-        share=share,
-        locked_share=locked,
-        project=project["id"],
-        draft=draft,
-        paper=paper,
-    )
+    return {
+        "research": research,
+        "draft": (await api.json("GET", "/writing", params={"session_id": research}))["items"][0]["id"],
+        "paper": (await api.json("GET", "/corpus", params={"q": "Deep learning"}))["items"][0]["id"],
+        "project": project["id"],
+    }
 
 
 async def ask_for_decision(api: ApiClient, name: str) -> str:
