@@ -41,11 +41,12 @@ window.controls = (() => {
     }
     return names.join(' > ')
   }
+  /** In a row its name may be that of what the row is about: there it is known by its picture, or by its own words. */
   function look(one, name) {
-    const row = one.closest(ROWS)
-    const shape = [one.localName, one.className, ...[...one.querySelectorAll('path')].map((path) => path.getAttribute('d'))]
-    const at = row ? [...row.querySelectorAll(PRESSED)].indexOf(one) : 0
-    const said = row && !one.matches('[role^=menuitem], [role=tab]') ? `${at} ${shape.join(' ')}` : name
+    const paths = [...one.querySelectorAll('path, circle, rect, line')].map(({ outerHTML }) => outerHTML)
+    const own = paths.length > 0 || one.matches('a, [role=option]') ? paths : [words(one.textContent)]
+    const isOfRow = one.closest(ROWS) && !one.matches('[role^=menuitem], [role=tab]')
+    const said = isOfRow ? [one.localName, one.className, ...own].join(' ') : name
     return `${placeOf(one)} | ${one.getAttribute('role') ?? one.type ?? one.localName} | ${said}`
   }
   function find() {
