@@ -12,7 +12,12 @@ window.controls = (() => {
   let found = []
   const words = (text) => (text ?? '').replace(/\s+/g, ' ').trim()
   const ofIds = (ids) =>
-    words((ids ?? '').split(' ').map((id) => document.getElementById(id)?.textContent ?? '').join(' '))
+    words(
+      (ids ?? '')
+        .split(' ')
+        .map((id) => document.getElementById(id)?.textContent ?? '')
+        .join(' '),
+    )
   function nameOf(one) {
     return (
       words(one.getAttribute('aria-label')) ||
@@ -57,7 +62,8 @@ window.controls = (() => {
       const isChosen =
         (one.matches('input[type=radio]') && one.checked) ||
         ['aria-selected', 'aria-checked'].some(
-          (state) => one.getAttribute(state) === 'true' && one.matches('[role=tab], [role=radio], [role=menuitemradio]'),
+          (state) =>
+            one.getAttribute(state) === 'true' && one.matches('[role=tab], [role=radio], [role=menuitemradio]'),
         ) ||
         one.hasAttribute('aria-current')
       const title = words(one.title)
@@ -77,8 +83,12 @@ window.controls = (() => {
       location.href,
       [...document.querySelectorAll('input, select, textarea')].map(({ checked, value }) => [checked, value]),
       [...document.querySelectorAll('details')].map(({ open }) => open),
-      document.activeElement === one ? 'itself' : found.indexOf(document.activeElement) + (document.activeElement?.id ?? ''),
-      [...document.querySelectorAll('main, [role=log], [role=tabpanel], [data-conversation]')].map(({ scrollTop }) => scrollTop),
+      document.activeElement === one
+        ? 'itself'
+        : found.indexOf(document.activeElement) + (document.activeElement?.id ?? ''),
+      [...document.querySelectorAll('main, [role=log], [role=tabpanel], [data-conversation]')].map(
+        ({ scrollTop }) => scrollTop,
+      ),
     ])
   /** The focus goes there first, as a press alone would bring it there. */
   function ready(at) {
