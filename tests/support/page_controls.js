@@ -90,9 +90,9 @@ window.controls = (() => {
         ({ scrollTop }) => scrollTop,
       ),
     ])
-  /** The focus goes there first, as a press alone would bring it there. */
+  /** The focus goes there first, as a press alone would bring it there. It chooses a tab, which is what its press does. */
   function ready(at) {
-    found[at].focus({ preventScroll: true })
+    if (!found[at].matches('[role=tab]')) found[at].focus({ preventScroll: true })
     found[at].scrollIntoView({ block: 'nearest' })
   }
   /** From here on it is seen what comes of pressing it. */

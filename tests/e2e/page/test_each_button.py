@@ -11,7 +11,7 @@ from support.page_presses import walking
 from support.page_states import STATES, Look, Places, State
 
 LOOK = Look("wide", "light", "en")
-FEW = ("conversation", "approval", "menu of a conversation", "new schedule", "paper")
+FEW = ("log in", "share dialog", "new schedule", "shared", "paper")
 """Those of the short walk."""
 
 
