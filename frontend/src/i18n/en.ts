@@ -5,6 +5,16 @@ import { enProblems } from './enProblems'
 export default {
   app: { name: 'Deskmate' },
   action: { close: 'Close', cancel: 'Cancel', tryAgain: 'Try again', discard: 'Discard', dismiss: 'Dismiss' },
+  whyNot: {
+    empty: 'Fill in “{field}” first',
+    same: 'Nothing has changed',
+    first: 'This is the first',
+    last: 'This is the last',
+    words: 'Write something first',
+    answer: 'Choose or write an answer first',
+    computer: 'The computer is not running',
+    files: 'There are no files',
+  },
   part: {
     failed: 'This part of the page did not load. Load the page again; what you wrote is kept.',
     reload: 'Load the page again',
@@ -70,7 +80,7 @@ export default {
     delete: 'Delete',
     deleteTitle: 'Delete this conversation?',
     deleteText: '“{title}”, its computer and all files on it will be gone. This can’t be undone.',
-    deleteConfirm: 'Delete conversation and its computer',
+    deleteConfirm: 'Delete conversation and computer',
     unread: '{count} unread',
     pin: 'Pin',
     unpin: 'Unpin',

@@ -6,6 +6,16 @@ import { zhProblems } from './zhProblems'
 const zh: Texts = {
   app: { name: 'Deskmate' },
   action: { close: '关闭', cancel: '取消', tryAgain: '重试', discard: '放弃', dismiss: '知道了' },
+  whyNot: {
+    empty: '请先填写“{field}”',
+    same: '没有更改',
+    first: '已是第一个',
+    last: '已是最后一个',
+    words: '请先写点内容',
+    answer: '请先选择或填写答案',
+    computer: '电脑没有运行',
+    files: '没有文件',
+  },
   part: {
     failed: '页面的这一部分没有加载成功。请重新加载页面，写下的内容不会丢失。',
     reload: '重新加载页面',

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
@@ -10,7 +10,8 @@ import pytest_asyncio
 
 from support.api_client import ApiClient
 from support.page import kept_chromium
-from support.stack import Stack
+from support.page_states import ACCOUNTS, UNHURRIED, Places
+from support.stack import Stack, run_stack
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -25,6 +26,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 async def _one_browser() -> AsyncIterator[None]:
     async with kept_chromium():
         yield
+
+
+@pytest.fixture(scope="module")
+def places(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Places]:
+    """Those of the states of the page, of a module's own."""
+    with (
+        run_stack(tmp_path_factory.mktemp("of_one"), ordinary=False, **UNHURRIED) as stack,
+        run_stack(tmp_path_factory.mktemp("of_many"), ordinary=False, **ACCOUNTS) as accounts,
+    ):
+        yield Places(stack, accounts.base_url)
 
 
 async def sessions_of(api: ApiClient) -> set[str]:
