@@ -102,7 +102,8 @@ async def at_the_page(fleet: Fleet, chance: random.Random) -> AsyncGenerator[tup
         await api.json("PUT", "/settings/appearance/face", json={"value": "developer"})
         await api.json("PUT", "/settings/appearance/enter", json={"value": "queues"})
         context = await browser.new_context(viewport={**WIDE}, locale="en")  # type: ignore[typeddict-item]
-        await context.add_init_script(f"{EVERY_STEP};{_QUEUES}")
+        # Pages of the browser's own, such as that there is no network, keep nothing.
+        await context.add_init_script(f"if (location.protocol === 'http:') {{ {EVERY_STEP};{_QUEUES} }}")
         tab = Tab(context=context)
         url = f"http://127.0.0.1:{proxy.port}"
         await tab.go(url)

@@ -12,7 +12,7 @@ import { activityOf } from './activity'
 import { withSandboxAnswer } from './computerState'
 import { createHistory } from './history'
 import { differsInTextAlone } from './live'
-import { isForLater, pendingOf, type Pending } from './outbox'
+import { isForLater, LATER_MS, pendingOf, type Pending } from './outbox'
 import { createOutboxes } from './outboxes'
 import { reduce } from './reducer'
 import { createRunStop } from './runStop'
@@ -42,6 +42,7 @@ export const useConversation = defineStore('conversation', () => {
   const hasActed = ref(false)
   let stream: StreamHandle | null = null
   let opening: AbortController | null = null
+  let openTimer = 0
   let isLoadingEarlier = false
   let state = emptyTranscript
   // What is shown goes once its stream is back, and tells until then that it waits; one that rests will not be soon.
@@ -117,11 +118,19 @@ export const useConversation = defineStore('conversation', () => {
     outboxes.load(id)
     sessionId.value = id
     opening = new AbortController()
-    if (!(await load(id, opening.signal))) return
+    if (await load(id, opening.signal)) goOn(id)
+  }
+  function goOn(id: string): void {
     outboxes.adoptUnowned(id)
     stop.open(id)
     follow(id)
     void outboxes.send(id)
+  }
+  /** What could not be opened while the server was away, without taking away meanwhile what is said of that. */
+  async function openAgain(id: string): Promise<void> {
+    if (id !== sessionId.value || phase.value !== 'failed') return
+    opening = new AbortController()
+    if (await load(id, opening.signal)) goOn(id)
   }
 
   /** Whether it is there, and still the one that is asked for. */
@@ -141,6 +150,7 @@ export const useConversation = defineStore('conversation', () => {
       if (signal.aborted) return false
       problem.value = error
       phase.value = error instanceof ApiError && error.status === 404 ? 'missing' : 'failed'
+      if (isForLater(error)) openTimer = window.setTimeout(() => void openAgain(id), LATER_MS)
       return false
     }
   }
@@ -218,6 +228,7 @@ export const useConversation = defineStore('conversation', () => {
     if (done) outboxes.forget()
     else if (sessionId.value) outboxes.leave(sessionId.value)
     stop.close(done)
+    clearTimeout(openTimer)
     opening?.abort()
     stream?.close()
     stream = null
