@@ -4,6 +4,7 @@ approves, and leaves drafts half written. What they did is known, so that it can
 from __future__ import annotations
 
 import asyncio
+import difflib
 import random
 import re
 from collections import Counter
@@ -26,6 +27,7 @@ INSISTS_S = 150.0
 SETTLES_S = 150.0
 ASKS = "The agent asks before it does this"
 ASKED = "The agent asked first"
+TOLD_TO_ONE = "This was already decided"
 TROUBLES = ("Not sent", "could not be opened", "Will be sent when", "Trying again", "You are offline")
 
 
@@ -232,17 +234,18 @@ class Day:
             return wrong
         async with self.tab.held() as page:
             fresh = await self.tab.context.new_page()
-            shown = anew = ""
+            shown, anew = list[str](), list[str]()
             try:
                 await fresh.goto(self._url_of(talk))
                 for _ in range(60):
-                    shown, anew = [await transcript(one).inner_text() for one in (page, fresh)]
+                    shown, anew = [_shown(await transcript(one).inner_text()) for one in (page, fresh)]
                     if shown == anew:
                         return []
                     await asyncio.sleep(0.5)
             finally:
                 await fresh.close()
-        return [f"a page opened now shows {anew[-1500:]!r}, and not {shown[-1500:]!r}"]
+        differs = list(difflib.unified_diff(shown, anew, "this page", "one opened now", lineterm="", n=1))
+        return [f"a page opened now shows something else: {differs[:40]}"]
 
     async def _differs(self, talk: Talk, page: Page) -> list[str]:
         wrong: list[str] = []
@@ -379,6 +382,11 @@ class Day:
                 button = page.get_by_role("button", name=re.compile("^Send “.*” now"))
                 await button.first.click(timeout=30_000)
             await self._until_idle(talk)
+
+
+def _shown(text: str) -> list[str]:
+    """The lines of a transcript, but what is told to whoever asked alone."""
+    return [line for line in text.splitlines() if line and not line.startswith(TOLD_TO_ONE)]
 
 
 def _lost_or_doubled(talk: Talk, events: list[dict[str, Any]]) -> list[str]:

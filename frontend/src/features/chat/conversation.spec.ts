@@ -7,7 +7,6 @@ import { useAuth } from '@/features/auth'
 import { grant, json, openFakeStream, problem, startFakeServer, type FakeStream } from '@/shared/testing/fakeServer'
 import { useConversation } from './conversation'
 import { shownItems } from './order'
-import { LATER_MS } from './outbox'
 
 const session = {
   id: 's',
@@ -87,29 +86,6 @@ describe('a conversation', () => {
       { text: 'half' },
       { text: 'and this' },
     ])
-  })
-  it('that could not be opened is opened once the server is there again', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-    try {
-      let isAway = true
-      startFakeServer({
-        'GET /sessions/s/state': () =>
-          isAway ? problem(503, 'unavailable') : json({ session, sandbox, last_seq: 1 }),
-        'GET /sessions/s/events': ({ path, signal }) => {
-          if (path.includes('format=json')) return json({ items: [user(1, 'earlier')], last_seq: 1, has_more: false })
-          streams.push(openFakeStream(signal))
-          return streams.at(-1)!.response
-        },
-      })
-      await conversation.open('s')
-      await vi.advanceTimersByTimeAsync(LATER_MS)
-      expect(conversation.phase).toBe('failed')
-      isAway = false
-      await vi.advanceTimersByTimeAsync(LATER_MS)
-      expect([conversation.phase, streams.length]).toEqual(['ready', 1])
-    } finally {
-      vi.useRealTimers()
-    }
   })
   it('takes a message while it is still being opened, once', async () => {
     let loaded: (answer: Response) => void = () => undefined

@@ -9,6 +9,7 @@ import { useSessions } from '@/features/sessions'
 import { passFrame } from '@/shared/lib/frames'
 import { createPaintSoon } from '@/shared/lib/paintSoon'
 import { activityOf } from './activity'
+import { createAsks } from './asks'
 import { withSandboxAnswer } from './computerState'
 import { createHistory } from './history'
 import { differsInTextAlone } from './live'
@@ -117,20 +118,15 @@ export const useConversation = defineStore('conversation', () => {
     close()
     outboxes.load(id)
     sessionId.value = id
-    opening = new AbortController()
-    if (await load(id, opening.signal)) goOn(id)
+    await read(id)
   }
-  function goOn(id: string): void {
+  async function read(id: string): Promise<void> {
+    opening = new AbortController()
+    if (!(await load(id, opening.signal))) return
     outboxes.adoptUnowned(id)
     stop.open(id)
     follow(id)
     void outboxes.send(id)
-  }
-  /** What could not be opened while the server was away, without taking away meanwhile what is said of that. */
-  async function openAgain(id: string): Promise<void> {
-    if (id !== sessionId.value || phase.value !== 'failed') return
-    opening = new AbortController()
-    if (await load(id, opening.signal)) goOn(id)
   }
 
   /** Whether it is there, and still the one that is asked for. */
@@ -150,7 +146,7 @@ export const useConversation = defineStore('conversation', () => {
       if (signal.aborted) return false
       problem.value = error
       phase.value = error instanceof ApiError && error.status === 404 ? 'missing' : 'failed'
-      if (isForLater(error)) openTimer = window.setTimeout(() => void openAgain(id), LATER_MS)
+      if (isForLater(error)) openTimer = window.setTimeout(() => void read(id), LATER_MS)
       return false
     }
   }
@@ -257,14 +253,6 @@ export const useConversation = defineStore('conversation', () => {
   async function sendAgain(entry: Pending): Promise<void> {
     if (sessionId.value) await outboxes.add(sessionId.value, [entry])
   }
-  /** The agent goes on from where this run ended. */
-  async function resume(runId: string): Promise<void> {
-    if (sessionId.value) await call('POST', `/sessions/${sessionId.value}/runs/${runId}/resume`)
-  }
-  /** The agent goes on from a summary that tells most of the focus. */
-  async function compact(focus: string | null): Promise<void> {
-    if (sessionId.value) await call('POST', `/sessions/${sessionId.value}/compact`, { body: { focus } })
-  }
   return {
     sessionId,
     transcript,
@@ -291,8 +279,7 @@ export const useConversation = defineStore('conversation', () => {
     /** Sends to a conversation whether it is open or not. */
     sendTo: outboxes.add,
     stop: stop.ask,
-    resume,
-    compact,
+    ...createAsks(() => sessionId.value),
     takeComputer,
     leave,
     discard: settle,
