@@ -128,7 +128,7 @@ run_tests() {
   ensure_drawing
   ensure_servers
   if wanted gate all frontend e2e page; then ensure_node_modules; fi
-  if wanted gate all frontend e2e page stacks hostile quiet; then ensure_frontend; fi
+  if wanted gate all frontend e2e page stacks hostile quiet chaos outages; then ensure_frontend; fi
   if wanted gate all contract integration e2e page stacks hostile quiet chaos storm outages; then ensure_desktop; fi
   if wanted gate all e2e stacks; then ensure_mcp_servers; fi
   rm -rf "$REPORTS"

@@ -318,11 +318,12 @@ class Day:
         """Over what stands there: a draft that is not what was written is a lost one."""
         box = composer(page)
         await box.wait_for()
+        value = await box.input_value()
         for _ in range(40):
-            value = await box.input_value()
             if value in (before, text):
                 break
             await asyncio.sleep(0.25)
+            value = await box.input_value()
         else:
             raise AssertionError(f"the draft is {value!r} instead of {before!r}")
         await box.fill(text)
