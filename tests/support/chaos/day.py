@@ -28,7 +28,15 @@ SETTLES_S = 150.0
 ASKS = "The agent asks before it does this"
 ASKED = "The agent asked first"
 TOLD_TO_ONE = "This was already decided"
-TROUBLES = ("Not sent", "could not be opened", "Will be sent when", "Trying again", "You are offline")
+TROUBLES = (
+    "Not sent",
+    "could not be opened",
+    "Will be sent when",
+    "You are offline",
+    "Reconnecting",
+    "can’t be reached",
+    "The server is starting again",
+)
 
 
 @dataclass(slots=True, kw_only=True)
