@@ -114,9 +114,9 @@ class Cuts:
             os.kill(pid, signal.SIGCONT)
 
     async def _offline(self, lasts: float) -> None:
-        await self.tab.context.set_offline(True)
+        await self.tab.set_offline(is_offline=True)
         await asyncio.sleep(lasts)
-        await self.tab.context.set_offline(False)
+        await self.tab.set_offline(is_offline=False)
 
     async def _hangs(self, lasts: float) -> None:
         self.proxy.freeze()

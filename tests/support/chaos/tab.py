@@ -24,6 +24,7 @@ class Tab:
     opened: int = 0
     _page: Page | None = None
     _is_held: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _is_switched: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @asynccontextmanager
     async def held(self) -> AsyncGenerator[Page]:
@@ -47,8 +48,14 @@ class Tab:
             await page.close()
             await self._show(await self._fresh(), url)
 
+    async def set_offline(self, *, is_offline: bool) -> None:
+        """Of all its pages, also of one that is just being made."""
+        async with self._is_switched:
+            await self.context.set_offline(is_offline)
+
     async def _fresh(self) -> Page:
-        page = await self.context.new_page()
+        async with self._is_switched:
+            page = await self.context.new_page()
         page.set_default_timeout(SHOWN_MS)
         page.on("pageerror", lambda error: self.wrong.append(f"page error: {error}"))
         page.on("console", lambda message: self._hear(message))
