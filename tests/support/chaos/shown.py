@@ -46,10 +46,18 @@ async def path_of(api: ApiClient, session: str) -> list[dict[str, Any]]:
 
 
 def said_events(events: list[dict[str, Any]]) -> list[Row]:
-    """What a page shows of these."""
-    kinds = {"message.user": "user", "message.completed": "assistant"}
-    rows = [(kinds[one["type"]], " ".join(one["text"].split())) for one in events if one["type"] in kinds]
-    return [row for row in rows if row[1]]
+    """What a page shows of these: an answer stands above what was said after the last word that it has seen."""
+    rows: list[tuple[str, str, int]] = []
+    for event in events:
+        text = " ".join(str(event.get("text", "")).split())
+        if event["type"] == "message.user":
+            rows.append(("user", text, event["seq"]))
+        elif event["type"] == "message.completed" and text:
+            at = len(rows)
+            while at > 0 and rows[at - 1][0] == "user" and rows[at - 1][2] > event["seen_seq"]:
+                at -= 1
+            rows.insert(at, ("assistant", text, event["seq"]))
+    return [(kind, text) for kind, text, _ in rows]
 
 
 def difference(shown: list[Row], expected: list[Row]) -> str:
