@@ -27,7 +27,7 @@ INSISTS_S = 150.0
 SETTLES_S = 150.0
 ASKS = "The agent asks before it does this"
 ASKED = "The agent asked first"
-LONG_LINES = 100
+LONG_LINES = 40
 TOLD_TO_ONE = "This was already decided"
 TROUBLES = (
     "Not sent",
