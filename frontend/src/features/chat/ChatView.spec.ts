@@ -13,6 +13,7 @@ import { aPreset } from '@/shared/testing/presets'
 import ChatView from './ChatView.vue'
 import { useConversation } from './conversation'
 import { keepDraft, recallDraft } from './drafts'
+import { recallOutbox } from './outbox'
 
 const SESSION = {
   title: '',
@@ -73,6 +74,17 @@ describe('ChatView', () => {
     await userEvent.click(screen.getByRole('button', { name: 'Cancel' }))
     expect(screen.queryByText('hello')).toBeNull()
     vi.restoreAllMocks()
+  })
+  it('keeps a first message for the next page until the conversation that it begins has it', async () => {
+    await show(null)
+    let begin: (answer: Response) => void = () => undefined
+    startFakeServer({ 'POST /sessions': () => new Promise((resolve) => (begin = resolve)) })
+    await userEvent.type(field()!, 'hello{Enter}')
+    const kept = () => recallOutbox({ account: '', sessionId: null }).map(({ text }) => text)
+    expect(kept()).toEqual(['hello'])
+    begin(problem(400, 'told'))
+    await vi.waitFor(() => expect(kept()).toEqual([]))
+    expect(recallDraft(null, null)).toBe('hello')
   })
   it('says an example once, however often it is clicked', async () => {
     await show(null)

@@ -6,6 +6,7 @@ import type { MessageQueue, QueuedMessage } from '@/api/types'
 import { i18n } from '@/i18n'
 import { later } from '@/shared/testing/later'
 import { json, problem, startFakeServer } from '@/shared/testing/fakeServer'
+import { LATER_MS } from './outbox'
 import QueuedRows from './QueuedRows.vue'
 
 const item = (id: string, version = 1, text = id): QueuedMessage => ({
@@ -60,6 +61,21 @@ async function show() {
 }
 const rows = (): string[] => screen.getAllByRole('listitem').map((one) => one.querySelector('p')?.textContent ?? '')
 const button = (name: string): HTMLElement => screen.getByRole('button', { name })
+
+it('is read once the server is there again', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  try {
+    const away = [problem(503, 'unavailable'), problem(503, 'unavailable')]
+    startFakeServer({ 'GET /sessions/s/queue': () => away.shift() ?? json(queue) })
+    render(QueuedRows, { props: { sessionId: 's', seq: 1, isRunning: true }, global: { plugins: [i18n] } })
+    await vi.advanceTimersByTimeAsync(LATER_MS)
+    expect(screen.queryAllByRole('listitem')).toEqual([])
+    await vi.advanceTimersByTimeAsync(LATER_MS)
+    expect([rows(), screen.queryByRole('alert')]).toEqual([['one', 'two', 'three'], null])
+  } finally {
+    vi.useRealTimers()
+  }
+})
 
 it('moves a row by its buttons, which keep the focus', async () => {
   await show()

@@ -3,12 +3,14 @@ import { cleanup, fireEvent, render, screen } from '@testing-library/vue'
 import { createPinia, setActivePinia } from 'pinia'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { i18n } from '@/i18n'
-import { json, openFakeStream, startFakeServer } from '@/shared/testing/fakeServer'
+import { json, openFakeStream, problem, startFakeServer } from '@/shared/testing/fakeServer'
 import { useConversation } from './conversation'
+import { LATER_MS } from './outbox'
 import TranscriptView from './TranscriptView.vue'
 
 beforeEach(() => localStorage.clear())
 afterEach(() => {
+  vi.useRealTimers()
   cleanup()
   useConversation().close(true)
   vi.unstubAllGlobals()
@@ -33,8 +35,16 @@ interface Told {
   items?: readonly object[]
   forks?: readonly object[]
   since?: number
+  /** Answers of a server that is away: the first to the branches, the second to an edit. */
+  away?: readonly [Response, Response]
 }
-async function show({ items = [], forks = [], since = 0 }: Told) {
+async function show({ items = [], forks = [], since = 0, away }: Told) {
+  const first = { branches: away?.[0], edit: away?.[1] }
+  const take = (name: keyof typeof first, then: Response): Response => {
+    const answer = first[name] ?? then
+    first[name] = undefined
+    return answer
+  }
   const pinia = createPinia()
   setActivePinia(pinia)
   const { calls } = startFakeServer({
@@ -44,10 +54,12 @@ async function show({ items = [], forks = [], since = 0 }: Told) {
         return json({ items, last_seq: 9, has_more: false, path: since ? [] : null, path_since: since })
       return openFakeStream(signal).response
     },
-    'GET /sessions/s/branches': () => json({ items: forks }),
+    'GET /sessions/s/branches': () => take('branches', json({ items: forks })),
     'GET /sessions/s/snapshots': () => json({ items: [], max_count: 5 }),
     'PUT /sessions/s/path': () => json({ changed: true }),
     'POST /sessions/s/messages/u1/edit': () => json({ message_id: 'u6', run_id: 'r', seq: 6, duplicate: false }),
+    'POST /sessions/s/messages/u5/edit': () =>
+      take('edit', json({ message_id: 'u6', run_id: 'r', seq: 6, duplicate: false })),
     'POST /sessions/s/messages/u1/undo': () => json({ text: 'one', attachments: [] }),
     'DELETE /sessions/s/branches/u1': () => json({ messages: 2 }),
   })
@@ -74,6 +86,24 @@ it('deletes a branch with the number of messages that it says', async () => {
   expect(screen.getByText(/with its 2 messages\?/)).toBeTruthy()
   await fireEvent.click(await button('Delete branch'))
   expect(asked().map(({ path }) => path)).toEqual([expect.stringContaining('messages=2')])
+})
+
+it('reads the branches once the server is there again, and edits under the same id where no answer came', async () => {
+  const away = [problem(503, 'unavailable'), problem(503, 'unavailable')] as const
+  const forks = [{ after_message_id: null, children: [way('u1', 2, false), way('u5', 2, true)] }]
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  const { asked } = await show({ items: [selected(4), user(5, 'better'), answer(6, 'yes')], forks, since: 4, away })
+  await vi.advanceTimersByTimeAsync(LATER_MS)
+  vi.useRealTimers()
+  expect(await screen.findByText('2/2')).toBeTruthy()
+  await fireEvent.click(await button('Edit'))
+  await fireEvent.update(await screen.findByRole('textbox', { name: 'Your message' }), 'best')
+  await fireEvent.click(await button('Save and run'))
+  await screen.findByRole('alert')
+  await fireEvent.click(await button('Save and run'))
+  await vi.waitFor(() => expect(asked()).toHaveLength(2))
+  const [first, second] = asked().map(({ body }) => body)
+  expect(second).toEqual(first)
 })
 
 it('saves a message without running it, and gives back what is undone', async () => {

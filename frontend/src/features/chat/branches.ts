@@ -5,6 +5,7 @@ import type { Fork, ForkList, Session, Undone } from '@/api/types'
 import { useSessions } from '@/features/sessions'
 import { createId } from '@/shared/lib/ids'
 import { useConversation } from './conversation'
+import { isForLater, LATER_MS } from './outbox'
 
 /** A fork of the path that is shown, and which of its ways that is; -1 where none is. */
 export interface KnownFork extends Fork {
@@ -44,6 +45,7 @@ export const useBranches = defineStore('branches', () => {
   /** The other ways at the end of what is shown. */
   const atEnd = computed(() => forks.value.find(({ at }) => at < 0) ?? null)
 
+  let timer = 0
   /** Answers and their numbers of messages are counted anew with each end of a run. */
   watch(
     [
@@ -55,6 +57,7 @@ export const useBranches = defineStore('branches', () => {
     { immediate: true },
   )
   async function load(id: string | null, seq: number): Promise<void> {
+    clearTimeout(timer)
     if (id === null || seq === 0) {
       forks.value = []
       return
@@ -62,8 +65,10 @@ export const useBranches = defineStore('branches', () => {
     try {
       const list = await call<ForkList>('GET', `/sessions/${id}/branches`)
       if (id === conversation.sessionId) forks.value = list.items.map(known)
-    } catch {
-      // Asked for again with the next change.
+    } catch (error) {
+      // Else with the next change.
+      const isAsked = id === conversation.sessionId && seq === conversation.transcript.branchesSeq
+      if (isForLater(error) && isAsked) timer = window.setTimeout(() => void load(id, seq), LATER_MS)
     }
   }
 
@@ -84,10 +89,17 @@ export const useBranches = defineStore('branches', () => {
     }
   }
 
+  /** An edit whose answer did not come goes again under the same id, under which it is made once. */
+  let tried: { readonly asked: string; readonly id: string } | null = null
   async function edit(at: string, text: string, run: boolean, withoutFiles: boolean): Promise<void> {
-    const body = { text, run, client_message_id: createId(), ...(withoutFiles ? { attachments: [] } : {}) }
-    const done = await act(at, async (path) => void (await call('POST', `${path}/messages/${at}/edit`, { body })))
-    if (done) editing.value = null
+    const body = { text, run, ...(withoutFiles ? { attachments: [] } : {}) }
+    const asked = JSON.stringify([at, body])
+    if (tried?.asked !== asked) tried = { asked, id: createId() }
+    const sent = { body: { ...body, client_message_id: tried.id } }
+    const done = await act(at, async (path) => void (await call('POST', `${path}/messages/${at}/edit`, sent)))
+    if (!done) return
+    tried = null
+    editing.value = null
   }
   const regenerate = (at: string): Promise<boolean> =>
     act(at, async (path) => void (await call('POST', `${path}/messages/${at}/regenerate`)))

@@ -9,10 +9,11 @@ import { useSessions } from '@/features/sessions'
 import { passFrame } from '@/shared/lib/frames'
 import { createPaintSoon } from '@/shared/lib/paintSoon'
 import { activityOf } from './activity'
+import { createAsks } from './asks'
 import { withSandboxAnswer } from './computerState'
 import { createHistory } from './history'
 import { differsInTextAlone } from './live'
-import { isForLater, pendingOf, type Pending } from './outbox'
+import { isForLater, LATER_MS, pendingOf, type Pending } from './outbox'
 import { createOutboxes } from './outboxes'
 import { reduce } from './reducer'
 import { createRunStop } from './runStop'
@@ -42,6 +43,7 @@ export const useConversation = defineStore('conversation', () => {
   const hasActed = ref(false)
   let stream: StreamHandle | null = null
   let opening: AbortController | null = null
+  let openTimer = 0
   let isLoadingEarlier = false
   let state = emptyTranscript
   // What is shown goes once its stream is back, and tells until then that it waits; one that rests will not be soon.
@@ -116,6 +118,9 @@ export const useConversation = defineStore('conversation', () => {
     close()
     outboxes.load(id)
     sessionId.value = id
+    await read(id)
+  }
+  async function read(id: string): Promise<void> {
     opening = new AbortController()
     if (!(await load(id, opening.signal))) return
     outboxes.adoptUnowned(id)
@@ -141,6 +146,7 @@ export const useConversation = defineStore('conversation', () => {
       if (signal.aborted) return false
       problem.value = error
       phase.value = error instanceof ApiError && error.status === 404 ? 'missing' : 'failed'
+      if (isForLater(error)) openTimer = window.setTimeout(() => void read(id), LATER_MS)
       return false
     }
   }
@@ -218,6 +224,7 @@ export const useConversation = defineStore('conversation', () => {
     if (done) outboxes.forget()
     else if (sessionId.value) outboxes.leave(sessionId.value)
     stop.close(done)
+    clearTimeout(openTimer)
     opening?.abort()
     stream?.close()
     stream = null
@@ -246,14 +253,6 @@ export const useConversation = defineStore('conversation', () => {
   async function sendAgain(entry: Pending): Promise<void> {
     if (sessionId.value) await outboxes.add(sessionId.value, [entry])
   }
-  /** The agent goes on from where this run ended. */
-  async function resume(runId: string): Promise<void> {
-    if (sessionId.value) await call('POST', `/sessions/${sessionId.value}/runs/${runId}/resume`)
-  }
-  /** The agent goes on from a summary that tells most of the focus. */
-  async function compact(focus: string | null): Promise<void> {
-    if (sessionId.value) await call('POST', `/sessions/${sessionId.value}/compact`, { body: { focus } })
-  }
   return {
     sessionId,
     transcript,
@@ -280,8 +279,7 @@ export const useConversation = defineStore('conversation', () => {
     /** Sends to a conversation whether it is open or not. */
     sendTo: outboxes.add,
     stop: stop.ask,
-    resume,
-    compact,
+    ...createAsks(() => sessionId.value),
     takeComputer,
     leave,
     discard: settle,

@@ -66,6 +66,20 @@ describe('first messages', () => {
     await vi.advanceTimersByTimeAsync(LATER_MS)
     expect(sent).toEqual(['s: one'])
   })
+  it('gives back to the next page what a conversation was beginning with when this one was left', () => {
+    start().hold('one')
+    scope.stop()
+    scope = effectScope()
+    const { waiting } = start()
+    expect([recallDraft('u', null), waiting.value]).toEqual(['one', []])
+  })
+  it('gives back nothing once it is kept elsewhere', () => {
+    start().hold('one')()
+    scope.stop()
+    scope = effectScope()
+    start()
+    expect(recallDraft('u', null)).toBe('')
+  })
   it('gives back all of it as a draft when it is refused', async () => {
     const beginning = held()
     const first = start()

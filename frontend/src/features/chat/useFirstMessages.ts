@@ -27,16 +27,7 @@ export function useFirstMessages(
     clearTimeout(timer)
     if (next.length > 0 && !isOver) timer = window.setTimeout(() => void again(), LATER_MS)
   }
-  function add(text: string): void {
-    const entry: Pending = {
-      clientMessageId: createId(),
-      text,
-      attachments: [],
-      state: 'failed',
-      problem: 'unreachable',
-    }
-    keep([...waiting.value, entry])
-  }
+  const add = (text: string): void => keep([...waiting.value, heldBack(text)])
   /** What the server refuses is not to be sent again: it is a draft, and the caller hears why. */
   async function again(): Promise<void> {
     if (isBeginning || waiting.value.length === 0) return
@@ -65,6 +56,13 @@ export function useFirstMessages(
     return draft
   }
 
+  /** While a conversation begins with it: a page that is left before is given it back. Called once it is kept elsewhere. */
+  function hold(text: string): () => void {
+    const where = box()
+    keepOutbox(where, [...waiting.value, heldBack(text)])
+    return () => keepOutbox(where, waiting.value)
+  }
+
   waiting.value = [...takeUnownedOutbox(`new:${writer() ?? ''}`), ...recallOutbox(box())]
   if (waiting.value.length > 0) giveBack()
   useEventListener(window, 'online', () => void again())
@@ -76,7 +74,12 @@ export function useFirstMessages(
   return {
     waiting,
     add,
+    hold,
     again,
     discard: (id: string) => keep(waiting.value.filter((entry) => entry.clientMessageId !== id)),
   }
+}
+
+function heldBack(text: string): Pending {
+  return { clientMessageId: createId(), text, attachments: [], state: 'failed', problem: 'unreachable' }
 }
