@@ -39,7 +39,7 @@ def built(folder: Path, more: str, default_preset: str = "general") -> Presets:
         ('[options]\nasked_tools = ["think"]', "options.asked_tools: think names only tools that change nothing"),
         ('[options]\nallowed_tools = ["file_write"]', "options.allowed_tools: allowed_tools acts only together"),
         ('[options]\ndenied_tools = ["gone"]', "options.denied_tools: There is no tool gone"),
-        ("[options", r"what stands between the lines of \+\+\+ is no TOML"),
+        ("[options", r"what stands between the lines of \+\+\+ is not valid TOML"),
     ],
 )
 def test_a_preset_that_would_not_act_is_refused(tmp_path: Path, more: str, reason: str) -> None:

@@ -67,7 +67,7 @@ class Addresses:
             raise HostUnreachableError(f"{host} has no address.")
         if self.access != "any" and not all(map(_is_public, found)):
             raise HostAddressRefusedError(
-                f"{host} leads to an address that is not public, and this server connects to public ones alone. "
+                f"{host} resolves to an address that is not public, and this server connects to public ones alone. "
                 "Whoever runs the server can set SSH_TARGETS=any."
             )
         return found[:MOST_TRIED]
