@@ -84,7 +84,7 @@ describe('signing in at an MCP server', () => {
     expect(link.getAttribute('href')).toBe('https://auth.example.org/authorize')
     const tab = { opener: null, location: { replace: vi.fn() }, close: vi.fn() }
     open.mockReturnValue(tab)
-    answer = problem(409, 'mcp_no_sign_in', 'It does not say where its users sign in.')
+    answer = problem(409, 'mcp_no_sign_in', 'It does not say where users sign in.')
     await userEvent.click(screen.getByRole('button', { name: 'Sign in' }))
     expect(await screen.findByText(/does not say where/)).toBeTruthy()
     expect(tab.close).toHaveBeenCalled()
@@ -102,7 +102,7 @@ describe('signing in at an MCP server', () => {
       'POST /mcp/wiki/sign-in': () => json({ url: 'https://auth.example.org/authorize' }),
       'POST /mcp/wiki/test': () => json({ ...lacks, code: null, error: null }),
     })
-    expect(await screen.findByText(/more than you allowed it/)).toBeTruthy()
+    expect(await screen.findByText(/more access than you granted/)).toBeTruthy()
     await userEvent.click(screen.getByRole('button', { name: 'Sign in again' }))
     expect(await screen.findByText(/in the tab that was opened/)).toBeTruthy()
     window.dispatchEvent(new Event('focus'))

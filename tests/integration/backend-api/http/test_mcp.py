@@ -64,7 +64,7 @@ class Connections:
     async def listing(self) -> Listing:
         name = public_name(self.connected[-1].name, "get")
         tool = McpTool(name="get", public_name=name, description="Gets.", parameters={})
-        return Listing(tools=[tool], left_out=["bad (its schema is none)"])
+        return Listing(tools=[tool], left_out=["bad (its schema is invalid)"])
 
     async def call(self, name: str, call: ToolCall) -> Done:
         raise NotImplementedError
@@ -111,7 +111,7 @@ async def test_one_is_added_tried_changed_and_deleted_and_no_value_is_told_or_st
     assert (wiki["url"], wiki["env"], wiki["headers"], wiki["status"]) == (URL, ["TOKEN"], ["Authorization"], "unknown")
     tried = await gateway.client.post("/api/mcp/wiki/test", headers=anna)
     assert (tried.json()["status"], tried.json()["tools"]) == ("ready", ["mcp__wiki__get"])
-    assert "its schema is none" in tried.json()["error"]
+    assert "its schema is invalid" in tried.json()["error"]
     assert connections.connected[-1].filled.headers == {"Authorization": f"Bearer {SECRET}"}
     assert connections.closed == 1
     shared, own = await listed(gateway, anna)
@@ -165,7 +165,7 @@ async def test_those_of_another_user_are_never_seen_changed_or_tried(gateway: Ga
 async def test_why_one_can_not_be_used_is_said(gateway: Gateway, connections: Connections) -> None:
     anna = await gateway.user("anna")
     await put(gateway, anna, "wiki")
-    connections.fails = "It answers with the status 503."
+    connections.fails = "It responds with status 503."
     tried = await gateway.client.post("/api/mcp/wiki/test", headers=anna)
     assert (tried.status_code, tried.json()["status"], tried.json()["error"]) == (200, "failed", connections.fails)
     assert (await gateway.client.post("/api/mcp/shared/test", headers=anna)).json()["status"] == "failed"
@@ -189,16 +189,16 @@ async def test_what_is_changed_or_deleted_while_it_is_tried_stays_so(
 @pytest.mark.parametrize(
     ("name", "body", "said"),
     [
-        ("a__b", {}, "is no name"),
+        ("a__b", {}, "is not a valid server name"),
         ("wiki", {"url": ""}, "either a command or a url"),
         ("wiki", {"headers": {"A": "${JWT_SECRET_KEY}"}}, "no variable JWT_SECRET_KEY"),
-        ("wiki", {"headers": {"Host": "x"}}, "not set by hand"),
+        ("wiki", {"headers": {"Host": "x"}}, "can't be set"),
         ("wiki", {"headers": {"A": "b\r\nC: d"}}, "headers"),
         ("wiki", {"env": {"A B": "c"}}, "env"),
         ("wiki", {"command": "sh"}, "either a command or a url"),
-        ("wiki", {"type": "stdio"}, "neither args nor the type stdio"),
+        ("wiki", {"type": "stdio"}, "can't have args or the type stdio"),
         ("wiki", {"cwd": "/"}, "body.cwd"),
-        ("wiki", {"url": "", "command": "sh", "headers": {"A": "b"}}, "neither headers nor a type"),
+        ("wiki", {"url": "", "command": "sh", "headers": {"A": "b"}}, "can't have headers, oauth or a type"),
         ("wiki", {"url": "", "command": "sh", "headers": {}, "args": ["${MISSING}"]}, "no variable MISSING"),
         ("shared", {}, "Everybody has"),
     ],

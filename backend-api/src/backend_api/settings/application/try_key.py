@@ -120,7 +120,7 @@ class TryKey:
             own = own.with_value(tried.models, _checked(tried.models, [trial.model], "model"))
         address = own.value(tried.base_url) if tried.base_url is not None else None
         if not own.secret(tried.key) and (not address or tried.key.name in own.unreadable):
-            raise InvalidError("There is no key of yours to try: give one.", field="body.key")
+            raise InvalidError("You have no saved key to test: enter one.", field="body.key")
         if address:
             self._checked_address(address)
         return own

@@ -42,7 +42,7 @@ class TrySearchKey:
             raise InvalidError(NOT_ASKED, field="body.provider")
         tried = (await self.open_settings(user_id)).secret(setting) if key is None else _checked(setting, key)
         if not tried:
-            raise InvalidError("There is no key of yours to try: give one.", field="body.key")
+            raise InvalidError("You have no saved key to test: enter one.", field="body.key")
         await self.limiter.hit(f"key-tests:{user_id}", limit=self.limits.key_tests_per_minute, window_s=60)
         return await trials(provider, tried)
 
