@@ -105,7 +105,7 @@ class CheckCitations:
         except SourcesFailedError as error:
             return [*found, *_unchecked(record, place, error.detail)]
         if told is None:
-            detail = f"No source has a paper of the id {paper.id.value}. It may be made up."
+            detail = f"No source has a paper with the id {paper.id.value}. It may be made up."
             return [*found, _error("not_found", detail, record, place)]
         differing = list(_differences(record, told, place))
         if told.is_retracted or paper.is_retracted:

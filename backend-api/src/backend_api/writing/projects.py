@@ -256,7 +256,7 @@ class Projects:
             revisions = [self._revision(fresh, part, label, author)] if label else []
             if await self.store.replace(fresh, revisions):
                 return replace(fresh, version=fresh.version + 1)
-        raise ProjectBusyError("The project is being changed by others again and again. Try again in a moment.")
+        raise ProjectBusyError("The project is being changed by other requests. Try again in a moment.")
 
     async def _refuse(self, project: Project, part: str, etag: str) -> None:
         """Raise `TextChangedError`, unless there is no text that could be overwritten."""
