@@ -1097,7 +1097,7 @@ export default {
   targets: {
     heading: 'Computers',
     text: 'Machines of yours that the agent can work on over SSH instead of its usual computer: by shells, files and ports, and it asks before it changes something.',
-    off: 'This server does not let anybody work on remote hosts.',
+    off: 'Remote hosts are turned off on this server.',
     add: 'Add a remote host',
     loading: 'Loading computers…',
     none: 'There are none yet: conversations work on the usual computer.',

@@ -99,7 +99,7 @@ async def test_who_writes_over_an_older_text_reads_the_present_one(tools: Tools)
     late = await tools.call("section_write", project=name, section="s1", text="Three.", etag=older)
     assert not late.success
     assert "-One.\n+Two." in late.output
-    assert f"Present etag: {tools.etag('s1')}\nPresent text:\nTwo." in late.output
+    assert f"Current etag: {tools.etag('s1')}\nPresent text:\nTwo." in late.output
 
 
 async def test_a_refined_section_waits_for_the_person(tools: Tools) -> None:
