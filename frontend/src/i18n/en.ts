@@ -593,7 +593,7 @@ export default {
       'Together the tools of the MCP servers would fill more than a quarter of the model’s context ({tokens} tokens). Left out: {tools}. Name in “tools” of a server those you need, or choose a model with a larger context.',
     mcp_left_out: 'Some tools of the MCP server {server} are left out: {tools}',
     picture_not_shown: 'The picture {path} could not be shown to the model: {reason}',
-    agent_kind_gone: 'There are no agents of the kind {kind} any more. This one goes on, and only looks.',
+    agent_kind_gone: 'The agent kind {kind} no longer exists. This agent continues, but can only read.',
     unknown_preset: 'The preset {preset} is no longer available. {instead} is used instead.',
     secret_unreadable: 'A key of yours can’t be read with the server’s present SECRETS_KEY. {model} answers instead.',
     unknown_model: 'The chosen model is no longer available. {model} answers instead.',

@@ -200,7 +200,7 @@ async def test_what_is_changed_or_deleted_while_it_is_tried_stays_so(
         ("wiki", {"cwd": "/"}, "body.cwd"),
         ("wiki", {"url": "", "command": "sh", "headers": {"A": "b"}}, "can't have headers, oauth or a type"),
         ("wiki", {"url": "", "command": "sh", "headers": {}, "args": ["${MISSING}"]}, "no variable MISSING"),
-        ("shared", {}, "Everybody has"),
+        ("shared", {}, "The server already provides"),
     ],
 )
 async def test_what_can_not_be_is_refused_with_the_reason(

@@ -82,7 +82,7 @@ class ChangeMcpServers:
         `SecretsOffError`, `LimitError`, `StoreUnavailableError`."""
         await self._count(user_id)
         if self.servers.is_shared(name):
-            raise McpServerNameTakenError(f"Everybody has an MCP server {name} already. Choose another name.")
+            raise McpServerNameTakenError(f"The server already provides an MCP server {name}. Choose another name.")
         known = await self._find_own(user_id, name)
         body = _with_saved(body, self.servers.opened(user_id, known) if known is not None else None, known)
         try:

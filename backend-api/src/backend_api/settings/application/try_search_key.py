@@ -13,7 +13,7 @@ from backend_api.settings.application.open_settings import OpenSettings
 from backend_api.settings.domain.table import SEARCH_KEYS, KeyedSearch, Setting
 from backend_api.settings.ports import SearchKeyTrials, SearchTrialResult
 
-NOT_ASKED = "This server does not ask this provider with keys of its users (SEARCH_PROVIDER)."
+NOT_ASKED = "This server does not use users' own keys for this provider (SEARCH_PROVIDER)."
 
 
 async def no_trials(provider: KeyedSearch, key: str) -> SearchTrialResult:

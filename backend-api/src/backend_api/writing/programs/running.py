@@ -134,6 +134,6 @@ def _lay_out(wanted: Rendering, folder: Path) -> dict[str, object]:
 
 
 def picture_ending(content: bytes) -> str:
-    """The file ending by the first bytes; empty if it is no picture that all formats accept."""
+    """The file ending by the first bytes; empty if it is not a picture that all formats accept."""
     found = next((ending for begin, ending in _ENDINGS if content.startswith(begin)), "")
     return found or ("svg" if _SVG.match(content[:4096]) else "")
