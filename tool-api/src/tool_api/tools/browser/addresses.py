@@ -21,7 +21,7 @@ REASONS = {
     "ERR_CERT_AUTHORITY_INVALID": "its certificate is not from a known authority",
     "ERR_CERT_COMMON_NAME_INVALID": "its certificate is for another name",
     "ERR_CERT_DATE_INVALID": "its certificate has expired",
-    "ERR_TOO_MANY_REDIRECTS": "it redirects for ever",
+    "ERR_TOO_MANY_REDIRECTS": "it redirects in a loop",
     "ERR_INVALID_URL": "it is not an address",
     "ERR_ABORTED": "it was aborted",
 }
