@@ -42,7 +42,7 @@ async def test_skills_are_listed_uploaded_read_refused_and_deleted(stack: Stack)
         field = page.get_by_label("Upload a skill", exact=True).and_(page.locator("input"))
         file = {"name": "k.zip", "mimeType": "application/zip"}
         await field.set_input_files({**file, "buffer": zipped("../x")})
-        await expect(page.get_by_role("alert")).to_contain_text("leads out of the skill's folder")
+        await expect(page.get_by_role("alert")).to_contain_text("points outside the skill's folder")
         await field.set_input_files({**file, "buffer": zipped("scripts/tie.py")})
         await expect(page.get_by_text("knots is there now.")).to_be_visible()
         mine = rows.filter(has_text="How to tie a knot.")

@@ -266,7 +266,7 @@ async def drain(chunks: AsyncIterator[bytes]) -> None:
 
 def cut(provider: str) -> ModelStreamCutError:
     return ModelStreamCutError(
-        f"The connection to {in_sentence(provider)} broke in the middle of the answer.", may_retry=True
+        f"The connection to {in_sentence(provider)} was lost in the middle of the answer.", may_retry=True
     )
 
 

@@ -113,7 +113,7 @@ def check_paths(paths: Sequence[str]) -> None:
         if path.startswith(("/", "\\")) or re.match(r"[A-Za-z]:", path):
             raise SkillRefusedError(f"{_quoted_path(path)} is an absolute path.")
         if ".." in parts or "." in parts:
-            raise SkillRefusedError(f"{_quoted_path(path)} leads out of the skill's folder.")
+            raise SkillRefusedError(f"{_quoted_path(path)} points outside the skill's folder.")
         if len(parts) > _MAX_DEPTH or not all(map(_is_part, parts)):
             raise SkillRefusedError(f"{_quoted_path(path)} is not a valid file name in a skill.")
         if (folded := _fold_case(path)) in seen:

@@ -19,7 +19,7 @@ class SkillUnreadableError(ConflictError):
     def __init__(self, name: str, reason: str) -> None:
         super().__init__(
             f"The stored skill {name} can no longer be used: {reason} The person can upload or install it "
-            "anew, or delete it, on the page Skills of the settings."
+            "again, or delete it, on the page Skills of the settings."
         )
 
 

@@ -257,7 +257,7 @@ async def test_a_download_under_way_and_one_that_breaks_off_are_told(browser: Br
     [
         ("Nothing", "Nothing changed in the elements of the page."),
         ("Push", "The address of the page is {site}/pushed now."),
-        ("Reload", "The page was loaded anew."),
+        ("Reload", "The page was reloaded."),
         ("Part", "The address of the page is {site}/links#part now."),
         ("Other", "A new tab was opened and is shown now."),
         ("Flash", "A new tab was opened, and is closed again."),

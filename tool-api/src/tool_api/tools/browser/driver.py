@@ -136,7 +136,7 @@ class BrowserDriver:
         if error := found["error"]:
             return why_unreachable(await self._wanted(current), str(error)[:60])
         if found["isNew"]:
-            return f"It opened {url}." if url != watch.url else "The page was loaded anew."
+            return f"It opened {url}." if url != watch.url else "The page was reloaded."
         if url != watch.url:
             return f"The address of the page is {url} now."
         if found["refused"]:
