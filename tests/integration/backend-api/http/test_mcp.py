@@ -138,14 +138,14 @@ async def test_a_saved_value_goes_to_no_other_server(gateway: Gateway, connectio
     for url in ("https://evil.example.org/mcp", "http://wiki.example.org/mcp", "https://wiki.example.org:8443/mcp"):
         answer = await put(gateway, anna, "wiki", url=url, env={"TOKEN": None})
         assert (answer.status_code, answer.json()["code"]) == (422, "invalid"), answer.text
-        assert "anew" in answer.text
+        assert "again" in answer.text
     assert (await put(gateway, anna, "other", env={"TOKEN": None})).status_code == 422
     there, kept = "https://${HOST}/mcp", {"TOKEN": None}
     assert (
         await put(gateway, anna, "far", url=there, env={"HOST": "one.example.org", "TOKEN": "t"})
     ).status_code == 200
     moved = await put(gateway, anna, "far", url=there, env={"HOST": "evil.example.org", **kept})
-    assert (moved.status_code, "anew" in moved.text) == (422, True), moved.text
+    assert (moved.status_code, "again" in moved.text) == (422, True), moved.text
     assert (await put(gateway, anna, "far", url=there, env={"HOST": None, **kept})).status_code == 200
     assert connections.connected == []
 
@@ -331,7 +331,7 @@ async def test_a_server_that_can_not_be_asked_is_one_entry_that_says_why_and_hol
     assert of_servers(found) == {"mcp__shared__*": "shared", "mcp__wiki__get": "wiki"} | {"mcp__box__*": "box"}
     assert "did not answer within 5 seconds" in found["mcp__shared__*"]["error"]
     assert found["mcp__shared__*"]["code"] == "mcp_timed_out"
-    assert "computers of conversations" in found["mcp__box__*"]["error"]
+    assert "computer of a conversation" in found["mcp__box__*"]["error"]
     connections.hangs, connections.fails = None, "It is away."
     assert (await tools(gateway, anna))["mcp__wiki__*"]["error"] == "It is away."
     assert "think" in found

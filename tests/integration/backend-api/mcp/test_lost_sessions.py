@@ -196,7 +196,7 @@ async def test_of_the_older_protocol_a_message_that_is_refused_ends_the_wait_for
     async with hostile_server(GET=stream, tools_call=gone) as server:
         server.says["initialize"] = initialize
         async with connected(server.url, "sse") as connection, asyncio.timeout(5):
-            with pytest.raises(McpNotCalledError, match="does not know the session"):
+            with pytest.raises(McpNotCalledError, match="no longer recognises the session"):
                 await connection.call("get", CALL)
             assert not connection.is_open
 

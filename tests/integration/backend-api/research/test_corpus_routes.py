@@ -294,7 +294,7 @@ async def test_a_pdf_is_matched_by_doi_or_title_and_linked_or_offered(library: L
     assert (await library.ask("GET")).json()["total"] == 1, "nothing is kept by itself"
     unknown = (await match("A report that nobody knows", *["zzzz qqqq and more of the same"] * 8)).json()
     assert unknown == {"record": None, "offered": None}
-    for content, said in ((scanned(), "a scan"), (encrypted(), "password"), (b"no pdf", "no PDF")):
+    for content, said in ((scanned(), "a scan"), (encrypted(), "password"), (b"no pdf", "not a PDF")):
         refused = await match(content=content)
         assert (refused.status_code, refused.json()["code"]) == (422, "import_invalid")
         assert said in refused.json()["detail"]

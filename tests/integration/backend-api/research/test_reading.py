@@ -111,7 +111,7 @@ async def test_a_pdf_that_anybody_may_read_is_read_with_pages(parts: ResearchPar
         (encrypted(), "encrypted with a password"),
         (b"%PDF-1.7\n" + b"\0" * 5_000, "The PDF is corrupt"),
         (b"<html>log in</html>", "neither a PDF nor LaTeX"),
-        (b"%PDF-1.4\n" + b"0" * 51 * 1024**2, "more than 50 MB"),
+        (b"%PDF-1.4\n" + b"0" * 51 * 1024**2, "larger than 50 MB"),
     ],
     ids=["scanned", "encrypted", "broken", "html", "large"],
 )

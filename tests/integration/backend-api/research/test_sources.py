@@ -123,7 +123,7 @@ async def test_where_all_fail_it_is_an_error_and_what_is_in_none_is_not_found(pa
         await parts.papers.details(parse_id("2401.00001"))
     for name in parts.fakes.urls:
         parts.fakes.faults[name] = "500"
-    with pytest.raises(SourcesFailedError, match="OpenAlex answers with an error"):
+    with pytest.raises(SourcesFailedError, match="OpenAlex responded with an error"):
         await parts.papers.search(query("deep learning"))
     with pytest.raises(SourcesFailedError):
         await parts.papers.details(parse_id(RESNET.doi))

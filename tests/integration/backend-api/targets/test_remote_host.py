@@ -239,7 +239,7 @@ async def test_a_host_that_takes_the_connection_and_never_answers_is_told_of_in_
     async with serving(listens) as port, asyncio.timeout(20):
         host = SshHost(host="127.0.0.1", port=port, username="anna")
         sock = await open_socket(["127.0.0.1"], host)
-        with pytest.raises(HostUnreachableError, match="did not finish the sign-in within 1 s"):
+        with pytest.raises(HostUnreachableError, match="did not complete the sign-in within 1 s"):
             await sign_in(host, sock, None, within_s=1.0)
         assert taken.is_set()
         assert sock.fileno() == -1
