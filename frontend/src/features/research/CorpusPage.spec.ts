@@ -99,7 +99,7 @@ describe('the page of papers', () => {
     const answer = { record, is_new: true, notices: ['arXiv responded with an error (500).'] }
     await show({ 'POST /corpus': () => json(answer, 201) })
     await userEvent.type(await screen.findByLabelText('Add by DOI, arXiv id or address'), '10.1/a{Enter}')
-    expect(await screen.findByText(/Added “Deep learning”. arXiv answers with an error/)).toBeTruthy()
+    expect(await screen.findByText(/Added “Deep learning”. arXiv responded with an error/)).toBeTruthy()
   })
   it('takes in a file and tells which of its lines are broken', async () => {
     const broken = [{ line: 7, reason: 'It has no title.', begins: '@misc{x' }]

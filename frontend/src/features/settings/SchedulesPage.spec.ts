@@ -88,7 +88,7 @@ describe('the page of schedules', () => {
     const server = await show(() => [], { 'POST /schedules': () => json(daily, 201) }, '/s/s1')
     await userEvent.click(screen.getByRole('button', { name: 'New schedule' }))
     await userEvent.click(screen.getByRole('button', { name: 'Save' }))
-    expect((await screen.findByRole('alert')).textContent).toContain('Say what')
+    expect((await screen.findByRole('alert')).textContent).toContain('Enter the message')
     await userEvent.type(screen.getByLabelText('What the agent is told'), 'hi')
     await userEvent.selectOptions(screen.getByLabelText('Sent to'), 'This conversation: Otters')
     expect(screen.queryByLabelText('Preset')).toBeNull()

@@ -102,7 +102,7 @@ describe('signing in at an MCP server', () => {
       'POST /mcp/wiki/sign-in': () => json({ url: 'https://auth.example.org/authorize' }),
       'POST /mcp/wiki/test': () => json({ ...lacks, code: null, error: null }),
     })
-    expect(await screen.findByText(/more access than you granted/)).toBeTruthy()
+    expect(await screen.findByText(/more than you allowed it/)).toBeTruthy()
     await userEvent.click(screen.getByRole('button', { name: 'Sign in again' }))
     expect(await screen.findByText(/in the tab that was opened/)).toBeTruthy()
     window.dispatchEvent(new Event('focus'))
