@@ -96,14 +96,14 @@ class NoApps:
 
     @asynccontextmanager
     async def ask(self, sandbox: Sandbox, port: int, request: AppRequest) -> AsyncGenerator[AppAnswer]:
-        raise NothingListensError(f"Nothing listens at port {port} yet.")
+        raise NothingListensError(f"Nothing listens on port {port} yet.")
         yield
 
     @asynccontextmanager
     async def connect(
         self, sandbox: Sandbox, port: int, request: AppRequest, subprotocols: Sequence[str]
     ) -> AsyncGenerator[AppSocket]:
-        raise NothingListensError(f"Nothing listens at port {port} yet.")
+        raise NothingListensError(f"Nothing listens on port {port} yet.")
         yield
 
 

@@ -66,7 +66,7 @@ def _in_utc(at: datetime) -> datetime:
     try:
         return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
     except OverflowError as error:
-        raise ValueError("no date in UTC") from error
+        raise ValueError("not a date in UTC") from error
 
 
 Moment = Annotated[datetime, AfterValidator(_in_utc)]

@@ -606,7 +606,7 @@ export default {
     agent_budget_calls: 'This agent’s budget of {limit} calls ended it. It answered with what it had.',
     agent_budget_tokens: 'This agent’s budget of {limit} tokens ended it. It answered with what it had.',
     agent_budget_minutes: 'This agent’s budget of {limit} minutes ended it. It answered with what it had.',
-    agent_kind_gone: 'There are no agents of the kind {kind} any more. This one goes on, and only looks.',
+    agent_kind_gone: 'The agent kind {kind} no longer exists. This agent continues, but can only read.',
     unknown_preset: 'The preset {preset} is no longer available. {instead} is used instead.',
     secret_unreadable: 'A key of yours can’t be read with the server’s present SECRETS_KEY. {model} answers instead.',
     unknown_model: 'The chosen model is no longer available. {model} answers instead.',
@@ -963,7 +963,7 @@ export default {
   targets: {
     heading: 'Computers',
     text: 'Machines of yours that the agent can work on over SSH instead of its usual computer: by shells, files and ports, and it asks before it changes something.',
-    off: 'This server does not let anybody work on remote hosts.',
+    off: 'Remote hosts are turned off on this server.',
     add: 'Add a remote host',
     loading: 'Loading computers…',
     none: 'There are none yet: conversations work on the usual computer.',

@@ -96,7 +96,7 @@ export default {
     preset: 'Preset',
     standard: 'The server’s default',
     hint: 'You may be away when it runs: choose a conversation or preset that asks for no approval, or it waits for you.',
-    noText: 'Say what the agent is to be told.',
+    noText: 'Enter the message for the agent.',
     noTime: 'Say when.',
     save: 'Save',
     saved: 'The schedule is saved.',

@@ -135,8 +135,8 @@ def _field_error(entry: Mapping[str, Any]) -> FieldError:
     if entry["type"] == "json_invalid":
         # For invalid JSON, the location holds a position in place of the field.
         at = location.pop() if len(location) > 1 else 0
-        why = cast("Mapping[str, Any]", entry.get("ctx") or {}).get("error", "it can not be read")
-        message = f"it is no JSON: {why} at character {at}"
+        why = cast("Mapping[str, Any]", entry.get("ctx") or {}).get("error", "it can't be read")
+        message = f"it is not valid JSON: {why} at character {at}"
     return FieldError(field=".".join(map(str, location))[:MAX_ERROR_CHARACTERS], message=message[:MAX_ERROR_CHARACTERS])
 
 

@@ -29,7 +29,7 @@ NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": Fal
 UNMATCHED = "unmatched"
 _OTHER = "other"
 _FAILED = "Internal error. The request id identifies it in the server's log."
-_ENDS = "This server is shutting down, and what was asked may not have been done. Try again in a moment."
+_ENDS = "This server is shutting down, and the request may not have been carried out. Try again in a moment."
 _QUIET = frozenset({"/healthz", "/readyz", "/metrics"})
 _METHODS = frozenset({"GET", "POST", "PATCH", "PUT", "DELETE", "HEAD", "OPTIONS", "WS"})
 

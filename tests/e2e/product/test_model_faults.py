@@ -44,7 +44,7 @@ def settings_for(model: ModelServer, form: str) -> dict[str, str]:
 
 
 # Of responses one that is not whole, and does not say why, was cut: it goes on.
-NO_REASON = {False: ("failed", "no finish reason"), True: ("completed", "")}
+NO_REASON = {False: ("failed", "without a finish reason"), True: ("completed", "")}
 
 
 async def test_every_fault_of_a_model_ends_in_a_clear_event_and_a_usable_session(

@@ -144,7 +144,7 @@ async def test_an_end_without_a_reason_keeps_what_was_said_and_runs_no_call(scri
         assert texts == ["I look.All is well."]
     else:
         assert texts == ["I look."]
-        assert "no finish reason" in events[-1]["reason"]
+        assert "without a finish reason" in events[-1]["reason"]
 
 
 @pytest.mark.parametrize("status", [413, 400])

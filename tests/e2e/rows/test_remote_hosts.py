@@ -108,7 +108,7 @@ async def test_a_changed_key_or_a_deleted_computer_says_what_and_why(
     assert refused["code"] == "remote_host_key_changed"
     scripted.answer(calls(call("file_list")))
     events = await api.ask(session, "look")
-    assert "shows another host key than the one that was confirmed" in str(events)
+    assert "presented a different host key than the confirmed one" in str(events)
     await api.json("DELETE", f"/targets/{target}", expect=204)
     gone = await api.json("GET", f"/sessions/{session}/files", expect=409)
     assert gone["code"] == "target_gone"

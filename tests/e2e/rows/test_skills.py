@@ -49,7 +49,7 @@ async def test_a_skill_is_told_by_its_name_or_installed_read_and_its_programs_ru
         SAID,
     )
     refused, installed, read, _, ran = await results(api, session, await api.ask(session, f"get nets from {url}"))
-    assert "Nothing was installed." in refused
+    assert "The skill was not installed." in refused
     assert "Installed nets (2 files" in installed
     assert "Run tie.py twice." in read
     assert "tied knots now\ntied nets now" in ran

@@ -52,7 +52,7 @@ class MemorySandboxCommands:
                 if self.after_start is not None:
                     await self.after_start()
                 if self.loses_starts:
-                    raise SandboxLostError("The connection to the computer broke.")
+                    raise SandboxLostError("The connection to the computer was lost.")
             case "background_stop":
                 if self._states.get(background_id, {}).get("background") == "running":
                     self.end(background_id, "[stopped]", state="stopped", exit_code=None)

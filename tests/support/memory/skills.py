@@ -55,5 +55,5 @@ class MemorySkillDownloads:
     async def get(self, user_id: UserId, url: str) -> SkillDownload:
         del user_id
         if url not in self.files:
-            raise SkillRefusedError("Nothing was found at this address: the server there answered 404.")
+            raise SkillRefusedError("Nothing was found at this address: the server responded with status 404.")
         return SkillDownload(file_name=url.rpartition("/")[2], content=self.files[url])

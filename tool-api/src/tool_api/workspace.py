@@ -119,7 +119,7 @@ class _Walk:
 
     def go(self, path: str, *, follow: bool) -> Located:
         if "\0" in path:
-            raise PathForbiddenError("The path holds a NUL character.")
+            raise PathForbiddenError("The path contains a NUL character.")
         todo = self._enter(path)
         links = 0
         while todo:

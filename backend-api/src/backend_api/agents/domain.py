@@ -28,7 +28,7 @@ class TooManyKindsError(ConflictError):
     code = "too_many_agents"
 
     def __init__(self) -> None:
-        super().__init__(f"You have {MAX_KINDS} agents of your own, as many as there may be: delete one first.")
+        super().__init__(f"You have {MAX_KINDS} agents of your own, which is the maximum. Delete one first.")
 
 
 class OwnKinds(Protocol):

@@ -30,9 +30,7 @@ class TooManyBackgroundError(ConflictError):
 
     @classmethod
     def of(cls, running: Sequence[str]) -> TooManyBackgroundError:
-        return cls(
-            f"{len(running)} background commands are running, and there may be no more at a time: {', '.join(running)}."
-        )
+        return cls(f"{len(running)} background commands are running, which is the maximum: {', '.join(running)}.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -148,13 +148,13 @@ class BackgroundCalls:
 
 def _repeat_end(command: BackgroundCommand) -> Done:
     """The end once more, for a model that asks again, such as after a summary."""
-    how = "was told to you before" if command.read_by is not None else "is told to you by itself, too"
+    how = "was already reported to you" if command.read_by is not None else "will also be reported to you automatically"
     return Done(success=True, output=f"{command.preview}\n[{_end_text(command)}; this {how}]")
 
 
 def _reported_elsewhere(command: BackgroundCommand) -> Done:
-    where = "by itself" if command.read_by is None else "by another call"
-    return Done(success=True, output=f"[{_end_text(command)}; what it wrote is told to you {where}]")
+    where = "automatically" if command.read_by is None else "by another call"
+    return Done(success=True, output=f"[{_end_text(command)}; its output is reported to you {where}]")
 
 
 def _end_text(command: BackgroundCommand) -> str:

@@ -69,7 +69,7 @@ class ToolApiFileEditor:
     async def _once(self, sandbox: Sandbox, method: str, path: str, fields: dict[str, Any]) -> Answer:
         async with (
             endpoint_faults(
-                self._endpoints, sandbox, refused=_MALFORMED, broken="The connection to the computer broke."
+                self._endpoints, sandbox, refused=_MALFORMED, broken="The connection to the computer was lost."
             ),
             self._endpoints.open(sandbox, _SCOPES) as endpoint,
         ):

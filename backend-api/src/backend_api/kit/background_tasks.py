@@ -33,5 +33,7 @@ async def background_task(work: Coroutine[None, None, None], name: str) -> Async
 
 def _end_process_if_failed(task: asyncio.Task[None]) -> None:
     if not task.cancelled() and (error := task.exception()) is not None:
-        logger.critical("the process ends, as a part of it failed", exc_info=error, extra={"part": task.get_name()})
+        logger.critical(
+            "the process ends because one of its tasks failed", exc_info=error, extra={"part": task.get_name()}
+        )
         os.kill(os.getpid(), signal.SIGTERM)

@@ -26,27 +26,25 @@ class HttpAddressError(ValueError):
 def check_http_address(url: str) -> SplitResult:
     """The parts of an absolute HTTP address, which may have a path and a query. Raises `HttpAddressError`."""
     if not url.isprintable() or " " in url or "\\" in url:
-        raise HttpAddressError("an address has no spaces, no line breaks and no \\ in it", "form")
+        raise HttpAddressError("an address can't contain spaces, line breaks or \\", "form")
     if not re.match(r"https?://", url, re.IGNORECASE):
-        raise HttpAddressError("an address begins with http:// or https://", "form")
+        raise HttpAddressError("an address must begin with http:// or https://", "form")
     try:
         parts = urlsplit(url)
     except ValueError as error:
-        raise HttpAddressError("its host is no name and no address", "host") from error
+        raise HttpAddressError("its host is neither a name nor an IP address", "host") from error
     if "@" in parts.netloc:
-        raise HttpAddressError(
-            "an address has no user name and no password in it: give them in a header", "credentials"
-        )
+        raise HttpAddressError("an address can't contain a user name or password: give them in a header", "credentials")
     if "#" in url:
-        raise HttpAddressError("an address of a server has no # in it: leave out that and what follows", "fragment")
+        raise HttpAddressError("an address of a server can't contain #: leave out that and what follows", "fragment")
     if not _is_host(parts):
-        raise HttpAddressError("after http:// or https:// stands the host, such as tools.example.org", "host")
+        raise HttpAddressError("the host is missing after http:// or https://, as in https://tools.example.org", "host")
     try:
         is_port = parts.port != 0
     except ValueError:
         is_port = False
     if not is_port:
-        raise HttpAddressError("its port is a number from 1 to 65535", "port")
+        raise HttpAddressError("its port must be a number from 1 to 65535", "port")
     return parts
 
 

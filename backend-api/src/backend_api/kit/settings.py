@@ -22,5 +22,5 @@ def checked_key(value: SecretStr | None) -> SecretStr | None:
     """A key without surrounding white space. Raises `ValueError` if it can't be sent in a header."""
     key = value.get_secret_value().strip() if value else ""
     if any(not "!" <= sign <= "~" for sign in key):
-        raise ValueError("a key has no spaces, and nothing but letters, digits and signs of ASCII")
+        raise ValueError("a key must be ASCII letters, digits and punctuation, without spaces")
     return SecretStr(key) if key else None

@@ -30,8 +30,8 @@ def is_blank(text: str) -> bool:
     return not UNSEEN.sub("", text).translate(dict.fromkeys(map(ord, _SIGNS_OF_DRAWING))).strip()
 
 
-NUL_FAULT = "it has the character NUL (U+0000) in it, which no text has: leave it out"
-BLANK_FAULT = "it holds nothing but white space or signs that nobody sees: write something"
+NUL_FAULT = "it contains the character NUL (U+0000), which is not allowed: leave it out"
+BLANK_FAULT = "it has only white space or invisible characters: write something"
 
 
 def says_nothing(text: str) -> bool:

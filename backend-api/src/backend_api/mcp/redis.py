@@ -22,12 +22,12 @@ class RedisPendingSignIns:
             with count_failure():
                 await self._redis.set(f"mcp-sign-in:{digest}", text, ex=ttl_s)
         except ERRORS as error:
-            raise UnavailableError("Nobody can sign in right now. Try again in a moment.") from error
+            raise UnavailableError("Signing in is not possible right now. Try again in a moment.") from error
 
     async def take(self, digest: str) -> Sealed | None:
         try:
             with count_failure():
                 found: bytes | None = await self._redis.getdel(f"mcp-sign-in:{digest}")
         except ERRORS as error:
-            raise UnavailableError("Nobody can sign in right now. Try again in a moment.") from error
+            raise UnavailableError("Signing in is not possible right now. Try again in a moment.") from error
         return Sealed(**json.loads(found)) if found else None

@@ -173,7 +173,7 @@ def _parse(text: str, file: str) -> tuple[_Entry, ...]:
     try:
         return _File.model_validate(tomllib.loads(text)).model
     except tomllib.TOMLDecodeError as error:
-        raise ModelsFileError(f"{file} is no TOML: {error}.") from error
+        raise ModelsFileError(f"{file} is not valid TOML: {error}.") from error
     except ValidationError as error:
         raise ModelsFileError(
             f"{file}: " + "; ".join(_describe_fault(one["loc"], one["msg"]) for one in error.errors())

@@ -68,7 +68,7 @@ class ModelSettings(BaseSettings):
         if url:
             check_http_address(url)
         if "?" in url:
-            raise ValueError("paths such as /chat/completions are added at its end, so it has no ? in it")
+            raise ValueError("paths such as /chat/completions are added at its end, so it can't contain ?")
         return url
 
     @property

@@ -103,13 +103,13 @@ class Corpus:
         for _ in range(MAX_ATTEMPTS):
             present = await self.get(user_id, record_id)
             if etag is not None and etag != present.etag:
-                raise RecordChangedError("Somebody has changed this record since it was read. Read it again.")
+                raise RecordChangedError("The record was changed since it was read. Read it again.")
             fresh = change(present)
             if fresh == present:
                 return present
             if await self.store.replace(fresh):
                 return replace(fresh, version=fresh.version + 1)
-        raise RecordBusyError("The record is being changed by others again and again. Try again in a moment.")
+        raise RecordBusyError("The record is being changed by other requests. Try again in a moment.")
 
     async def delete(self, user_id: UserId, record_id: RecordId) -> None:
         if not await self.store.delete(user_id, record_id):
@@ -163,7 +163,7 @@ class Corpus:
                 if await self.store.delete(fresh.user_id, other.id):
                     first = await self.change(fresh.user_id, first.id, other.absorbed_by)
             return await self.change(fresh.user_id, first.id, fresh.absorbed_by), False
-        raise RecordBusyError("The corpus is being changed by others again and again. Try again in a moment.")
+        raise RecordBusyError("The corpus is being changed by other requests. Try again in a moment.")
 
 
 class _Known:
@@ -207,7 +207,7 @@ def _keys(paper: Paper) -> list[str]:
 def _imported(user_id: UserId, entry: Entry, session_id: str | None, at: datetime) -> Record:
     paper = cleaned(entry.paper)
     if not paper.title:
-        raise RecordInvalidError("It has no title.", field="title")
+        raise RecordInvalidError("It has no title. Add one.", field="title")
     tags = checked_tags(tag[:60] for tag in entry.tags if tag.strip())[:MAX_TAGS] if len(entry.tags) <= MAX_TAGS else ()
     record = Record(
         id=_new_id(),

@@ -69,7 +69,7 @@ def corpus_tools(corpus: Corpus | None) -> list[Tool]:
         added = await corpus.add(
             UserId(call.user_id), parse_id(arguments.id), by="agent", session_id=call.session_id, tags=arguments.tags
         )
-        said = "Kept as" if added.is_new else "It was kept before, as"
+        said = "Kept as" if added.is_new else "It was already kept, as"
         lines = [f"{said} {added.record.id}: {added.record.paper.title}", *(f"Notice: {one}" for one in added.notices)]
         return Done(success=True, output="\n".join(lines))
 

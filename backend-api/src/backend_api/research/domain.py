@@ -219,9 +219,7 @@ class Record:
         if len(notes) > MAX_NOTES_CHARACTERS:
             raise RecordInvalidError(f"Notes have at most {MAX_NOTES_CHARACTERS:,} characters.", field="notes")
         if "\0" in notes or TAGS.search(notes):
-            raise RecordInvalidError(
-                "The notes have a character in them that nobody sees. Leave it out.", field="notes"
-            )
+            raise RecordInvalidError("The notes contain an invisible character. Remove it.", field="notes")
         return replace(self, notes=notes)
 
     def absorbed(self, other: Record) -> Record:
@@ -247,7 +245,7 @@ def checked_tags(tags: Iterable[str]) -> tuple[str, ...]:
         bare = _SPACES.sub(" ", tag).strip()
         if is_blank(bare) or len(bare) > MAX_TAG_CHARACTERS or UNSEEN.search(bare):
             raise RecordInvalidError(
-                f"A tag is a word or some, of at most {MAX_TAG_CHARACTERS} characters that can be seen.", field="tags"
+                f"A tag is one or more words, with at most {MAX_TAG_CHARACTERS} visible characters.", field="tags"
             )
         found.setdefault(bare.casefold(), bare)
     if len(found) > MAX_TAGS:

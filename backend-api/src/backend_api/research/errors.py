@@ -30,7 +30,7 @@ class ResearchDisabledError(NotFoundError):
     code = "research_disabled"
 
     def __init__(self) -> None:
-        super().__init__("This server has no papers and no corpus (ENABLE_RESEARCH).")
+        super().__init__("Papers and the corpus are turned off on this server (ENABLE_RESEARCH).")
 
 
 class PaperIdInvalidError(InvalidError):

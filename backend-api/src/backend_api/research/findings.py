@@ -90,16 +90,16 @@ class CheckFindings:
     async def __call__(self, user_id: UserId, run_id: str, finding: Finding) -> Confirmed:
         """Check a finding. Raises `FindingRefusedError`."""
         if not finding.section.strip() and finding.page is None:
-            raise FindingRefusedError("it names no section and no page. Say where in the paper the quote stands.")
+            raise FindingRefusedError("it names no section or page. Say where in the paper the quote is.")
         try:
             record = await self.corpus.get(user_id, RecordId(finding.record))
         except NotFoundError as missing:
             raise FindingRefusedError(
-                f"there is no record {finding.record!r}. Keep the paper by corpus_add and give the id that it tells."
+                f"there is no record {finding.record!r}. Keep the paper with corpus_add and give the id it returns."
             ) from missing
         sections = await self.texts.find(run_id, record.paper.ids)
         if sections is None:
-            raise FindingRefusedError("this run has not read that paper. Read it by paper_read, then quote from it.")
+            raise FindingRefusedError("this run has not read that paper. Read it with paper_read, then quote from it.")
         return Confirmed(finding=finding, record=record, place=_place_of(finding, sections))
 
 
@@ -109,12 +109,12 @@ def _place_of(finding: Finding, sections: Sequence[Section]) -> str:
         raise FindingRefusedError(f"its quote is shorter than {SHORTEST_QUOTE} characters. Quote the sentence.")
     chosen = [at for at in range(len(sections)) if _is_meant(finding, sections, at)]
     if not chosen:
-        raise FindingRefusedError(f"the paper has no such place. Sections: {_outline(sections)}.")
+        raise FindingRefusedError(f"the paper has no such section or page. Sections: {_outline(sections)}.")
     holding = [at for at, one in enumerate(sections) if quote in plain(one.text)]
     if found := [at for at in chosen if at in holding]:
         return _named(sections, found[0])
     if holding:
-        raise FindingRefusedError(f"its quote stands in another place: {_named(sections, holding[0])}. Name that.")
+        raise FindingRefusedError(f"its quote is in another place: {_named(sections, holding[0])}. Name that place.")
     raise FindingRefusedError(
         "its quote is not in the text that was read. Quote word for word, without leaving anything out, or drop it."
     )

@@ -81,7 +81,7 @@ class RecordBody(AnswerBody):
     tags: list[str]
     sessions: list[str]
     added_by: str
-    is_imported: bool = Field(description="It came from a file, and no source has told of it.")
+    is_imported: bool = Field(description="It was imported from a file, and no source has confirmed it.")
     created_at: Time
     etag: str
 

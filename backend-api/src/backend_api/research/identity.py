@@ -29,8 +29,8 @@ _ADDRESSES = re.compile(
 )
 _LABEL = re.compile(r"(?:doi|arxiv|openalex|s2|semanticscholar)\s*:\s*", re.IGNORECASE)
 NO_ID = (
-    "This names no paper. Give a DOI (10.1038/nature14539), an arXiv id (1706.03762), an OpenAlex id (W2741809807) or "
-    "the 40 hexadecimal digits of Semantic Scholar."
+    "This is not the id of a paper. Give a DOI (10.1038/nature14539), an arXiv id (1706.03762), an OpenAlex id "
+    "(W2741809807) or the 40 hexadecimal digits of Semantic Scholar."
 )
 
 

@@ -68,7 +68,7 @@ class TrySourceKey:
         setting, source = KEY_SETTINGS[name], self.sources[name]
         tried = (await self.open_settings(user_id)).secret(setting) if key is None else _checked(setting, key)
         if not tried:
-            raise InvalidError("There is no key of yours to try: give one.", field="body.key")
+            raise InvalidError("You have no saved key to test: enter one.", field="body.key")
         keys = replace(Keys(contact=self.contact), **{name: tried})
         try:
             await source.search(self.ask_with(source, keys), TRIED)

@@ -58,7 +58,7 @@ class MatchFile:
 
     async def _first_page(self, content: bytes) -> str:
         if b"%PDF-" not in content[:1024]:
-            raise ImportInvalidError("This is no PDF.")
+            raise ImportInvalidError("This is not a PDF.")
         try:
             sections = await self.text_of.sections(File(url="", kind="pdf", content=content))
         except UnreadablePaperError as error:

@@ -63,7 +63,9 @@ class ResearchSettings(BaseSettings):
         pairs = [entry.strip().partition("=") for entry in value.split(",") if entry.strip()]
         for name, _, url in pairs:
             if name not in _NAMES or not url.startswith(("http://", "https://")):
-                raise ValueError(f"{name}={url} is no source and its address; sources: {', '.join(sorted(_NAMES))}")
+                raise ValueError(
+                    f"{name}={url} is not a known source with an address; sources: {', '.join(sorted(_NAMES))}"
+                )
         return {name: url for name, _, url in pairs}
 
     @property

@@ -165,7 +165,7 @@ class Papers:
         ]
         answers = [one for one in told if not isinstance(one, SourceFaultError)]
         if not answers:
-            raise SourcesFailedError(" ".join(notices) or "There is no source for this.")
+            raise SourcesFailedError(" ".join(notices) or "No source supports this.")
         return answers, notices
 
 
@@ -184,9 +184,9 @@ def _not_found(paper_id: PaperId, notices: Sequence[str]) -> PaperNotFoundError 
     """The paper is not found only if all sources have answered: one that has not may have it."""
     if notices:
         return SourcesFailedError(
-            " ".join([f"No source that answered has a paper of the id {paper_id.value}.", *notices])
+            " ".join([f"None of the sources that responded has a paper with the id {paper_id.value}.", *notices])
         )
-    return PaperNotFoundError(f"No source has a paper of the id {paper_id.value}.")
+    return PaperNotFoundError(f"No source has a paper with the id {paper_id.value}.")
 
 
 def _written(papers: Sequence[Paper]) -> str:

@@ -101,7 +101,7 @@ class PaperTexts:
         found = await self.papers.details(paper_id)
         paper, notices, links = found.papers[0], list(found.notices), dict[str, Link]()
         if not paper.arxiv_id:
-            notices.append("It is not on arXiv, and links of code and data are known by that id alone.")
+            notices.append("It has no arXiv id, and links to code and data are only found by that id.")
             return Links(paper=paper, links=[], notices=notices)
         for source in (HUGGING_FACE, PAPERS_WITH_CODE):
             try:

@@ -69,7 +69,7 @@ def _number(text: str | None) -> int | None:
 
 def too_long(wait_s: float) -> SourceFaultError:
     """The error of a turn whose wait would be too long."""
-    return SourceFaultError(f"is to be asked again in {max(round(wait_s), 1)} seconds at the earliest")
+    return SourceFaultError(f"asks to wait {max(round(wait_s), 1)} seconds")
 
 
 @dataclass(slots=True)

@@ -73,13 +73,13 @@ class Budget:
         left = self.most - await self.answers.count_call(call.run_id)
         if left < 0:
             return False, (
-                f"Not asked: this run has made all of its {self.most} calls to sources of papers (QUOTAS, "
-                "paper-calls). Go on with what was found; what is in the corpus can still be read."
+                f"Not called: this run has used all {self.most} of its calls to sources of papers (QUOTAS, paper-calls). "
+                "Go on with what was found; the corpus can still be read."
             )
         near = max(self.most // 5, 3)
         return (
             True,
-            f"Calls to sources of papers that are left in this run: {left} of {self.most}." if left <= near else "",
+            f"Calls to sources of papers left in this run: {left} of {self.most}." if left <= near else "",
         )
 
 

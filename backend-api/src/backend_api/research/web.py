@@ -81,11 +81,11 @@ class SourceOverHttp:
         if fetched is None:
             return None
         if fetched.content[:200].lstrip().lower().startswith(_PAGE_BEGINS):
-            raise SourceFaultError("answers with a web page in the place of data")
+            raise SourceFaultError("sent a web page instead of data")
         try:
             return read_json(_JSON, fetched.content, most_values=MOST_VALUES)
         except MalformedJsonError as error:
-            raise SourceFaultError("answers with something that is cut or broken") from error
+            raise SourceFaultError("sent a response that is incomplete or corrupt") from error
 
     async def text(self, path: str, params: Mapping[str, str | int | None]) -> str | None:
         """See the port."""
@@ -93,7 +93,7 @@ class SourceOverHttp:
         if fetched is None:
             return None
         if fetched.media_type == "text/html" or fetched.content[:200].lstrip().lower().startswith(_PAGE_BEGINS):
-            raise SourceFaultError("answers with a web page in the place of data")
+            raise SourceFaultError("sent a web page instead of data")
         return fetched.content.decode("utf-8", "replace")
 
     async def _get(self, path: str, params: Mapping[str, str | int | None], accept: str) -> Fetched | None:
@@ -130,13 +130,11 @@ def _kind_of(fetched: Fetched) -> str:
 def _checked(fetched: Fetched) -> Fetched:
     status = fetched.status
     if status == 429:
-        raise SourceFaultError(
-            "is asked too often just now, by us or by others, and wants to be left alone for a while", "throttled"
-        )
+        raise SourceFaultError("is rate limiting requests (429)", "throttled")
     if status in (401, 403):
-        raise SourceFaultError(f"refuses ({status}): it wants a key, or another one", "refused")
+        raise SourceFaultError(f"refused the request ({status}): it needs a key, or a different one", "refused")
     if status >= 400:
-        raise SourceFaultError(f"answers with an error ({status})")
+        raise SourceFaultError(f"responded with an error ({status})")
     if status >= 300:
-        raise SourceFaultError(f"leads elsewhere ({status})")
+        raise SourceFaultError(f"redirects to another address ({status})")
     return fetched

@@ -90,7 +90,7 @@ class CronsimLines:
 def _wrong_number(cron: str) -> str:
     written = _SHORT_FORMS.get(cron.strip().lower())
     if written is not None:
-        return f"{cron.strip()} is a short form that is not taken here: write {written}."
+        return f"{cron.strip()} is a short form that is not supported: write {written}."
     count = len(cron.split())
     if count == 6:
         return "This has 6 fields: leave out that of the seconds, or that of the year."

@@ -57,7 +57,7 @@ def sealing_secrets(settings: UserSettingsSettings, data_dir: Path, *, is_local:
         return (keep_secret(data_dir, "secrets_key"),) if is_local else ()
     secrets = [part.strip() for part in settings.secrets_key.get_secret_value().split(",") if part.strip()]
     if not secrets:
-        raise ValueError("SECRETS_KEY has no secret in it: set random bytes, or leave it empty to store no keys.")
+        raise ValueError("SECRETS_KEY contains no secret: set random bytes, or leave it empty to store no keys.")
     return tuple(checked_secret("SECRETS_KEY", secret) for secret in secrets)
 
 

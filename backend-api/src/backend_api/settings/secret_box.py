@@ -33,7 +33,7 @@ class AesSecretBox:
 
     def seal(self, secret: str, *, bound_to: str) -> Sealed:
         if self._first is None:
-            raise SecretsOffError("This server keeps no keys of its users: SECRETS_KEY is not set.")
+            raise SecretsOffError("This server does not store users' keys: SECRETS_KEY is not set.")
         nonce = os.urandom(_NONCE_BYTES)
         content = self._keys[self._first].encrypt(nonce, secret.encode(), bound_to.encode())
         return Sealed(key_id=self._first, text=urlsafe_b64encode(nonce + content).decode())
@@ -41,12 +41,12 @@ class AesSecretBox:
     def open(self, sealed: Sealed, *, bound_to: str) -> str:
         key = self._keys.get(sealed.key_id)
         if key is None:
-            raise SecretUnreadableError("The secret is sealed under another SECRETS_KEY.")
+            raise SecretUnreadableError("The secret was encrypted with another SECRETS_KEY.")
         try:
             content = urlsafe_b64decode(sealed.text)
             return key.decrypt(content[:_NONCE_BYTES], content[_NONCE_BYTES:], bound_to.encode()).decode()
         except (InvalidTag, ValueError) as error:
-            raise SecretUnreadableError("The secret was changed, or belongs elsewhere.") from error
+            raise SecretUnreadableError("The secret was altered, or belongs to another setting.") from error
 
 
 def _derive_key(secret: str, purpose: bytes, length: int) -> bytes:

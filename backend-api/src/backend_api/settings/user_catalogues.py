@@ -107,7 +107,7 @@ class UserCatalogues:
         settings = self._settings_of(own)
         if settings is None or provider not in settings.own:
             # The deployment's key is not used for listings.
-            raise ModelAuthError("There is no key of yours for this provider.")
+            raise ModelAuthError("You have no saved key for this provider.")
         key = PROVIDERS[provider].key(settings)
         address = settings.openai_base_url if provider == "openai" else settings.anthropic_base_url
         mask = KeyMask(key=key, key_setting=PROVIDERS[provider].key_setting, is_own=True)

@@ -29,7 +29,7 @@ class ToolApiSkillFolders:
                     self._endpoints,
                     sandbox,
                     refused="The computer's response was malformed.",
-                    broken="The connection to the computer broke.",
+                    broken="The connection to the computer was lost.",
                 ),
                 self._endpoints.open(sandbox, SCOPES) as endpoint,
                 endpoint.stream("PUT", f"/skills/{name}", self._bounds, headers=headers, content=archive) as answer,

@@ -53,7 +53,7 @@ class CreateTargetBody(RequestBody):
         """The host. Raises `InvalidError`."""
         for name in ("image", "size"):
             if getattr(self, name) is not None:
-                raise InvalidError("A remote host has no image and no size.", field=f"body.{name}")
+                raise InvalidError("A remote host has no image or size: leave them out.", field=f"body.{name}")
         if self.host is None:
             raise InvalidError("Say which host, such as build.example.org.", field="body.host")
         if self.username is None:
@@ -66,7 +66,9 @@ class CreateTargetBody(RequestBody):
         """The image and size. Raises `InvalidError`."""
         other = next(iter(sorted(self.model_fields_set - {"name", "kind", "image", "size"})), None)
         if other is not None:
-            raise InvalidError("This is of a remote host; a sandbox has an image and a size.", field=f"body.{other}")
+            raise InvalidError(
+                "This belongs to a remote host; a sandbox has an image and a size.", field=f"body.{other}"
+            )
         return SandboxConfiguration(image=self.image, size=self.size)
 
 

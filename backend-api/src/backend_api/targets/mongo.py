@@ -76,7 +76,7 @@ class MongoTargets:
             found = await find_one_and_update(TargetDocument, former, {"$set": _fields(target)})
         if found is None:
             await self.get(target.id, target.user_id)
-            raise TargetChangedError("This computer was changed elsewhere meanwhile. Load it again.")
+            raise TargetChangedError("This computer was changed elsewhere in the meantime. Reload it.")
 
     async def delete(self, target_id: TargetId, user_id: UserId) -> None:
         async with store_errors():

@@ -47,7 +47,7 @@ _ENTRIES = TypeAdapter(Annotated[list[TerminalEntry], Field(max_length=MAX_TERMI
 _BOUNDS = Bounds(body_bytes=64 * 1024, head_s=30.0, whole_s=40.0)
 _RETRY_AFTER_S = 5
 _MALFORMED = "The computer's response was malformed."
-_BROKEN = "The connection to the computer broke."
+_BROKEN = "The connection to the computer was lost."
 
 
 class ToolApiTerminal:

@@ -48,7 +48,7 @@ class Writing:
         project = await self.projects.get(user_id, project_id)
         section = project.section(section_id) if section_id is not None else None
         if after and (section is None or section.text.count(after) != 1):
-            raise WritingInvalidError("The text to cite behind has to stand in the section once.", field="after")
+            raise WritingInvalidError("The text to cite after must occur exactly once in the section.", field="after")
         record = (await self.records.of(user_id, [record_id])).get(record_id)
         if record is None:
             raise RecordNotFoundError(f"The corpus has no record {record_id[:80]}. Keep the paper first (corpus_add).")

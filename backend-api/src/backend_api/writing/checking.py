@@ -82,7 +82,7 @@ class CheckCitations:
                 if task.done():
                     found += task.result()
                 else:
-                    found += _unchecked(records[key], cited[key], "Its sources have not answered in time.")
+                    found += _unchecked(records[key], cited[key], "Its sources did not respond in time.")
             return found
         finally:
             for task in work.values():
@@ -93,9 +93,9 @@ class CheckCitations:
         paper = record.paper
         found = list[Finding]()
         if paper.doi and parse_doi(paper.doi) != paper.doi:
-            found.append(_error("doi_malformed", f"{paper.doi[:100]} is not of the form of a DOI.", record, place))
+            found.append(_error("doi_malformed", f"{paper.doi[:100]} is not a valid DOI.", record, place))
         if paper.id is None:
-            detail = "No source has told of it: it has neither a DOI nor another id. Find it, and add it by its id."
+            detail = "No source confirms it: it has no DOI or other id. Find it and add it by its id."
             return [*found, _error("unconfirmed", detail, record, place)]
         if not asks_source:
             kept = [_retracted(record, place)] if paper.is_retracted else []
@@ -105,7 +105,7 @@ class CheckCitations:
         except SourcesFailedError as error:
             return [*found, *_unchecked(record, place, error.detail)]
         if told is None:
-            detail = f"No source has a paper of the id {paper.id.value}. It may be made up."
+            detail = f"No source has a paper with the id {paper.id.value}. It may be made up."
             return [*found, _error("not_found", detail, record, place)]
         differing = list(_differences(record, told, place))
         if told.is_retracted or paper.is_retracted:
@@ -124,7 +124,7 @@ def _differences(record: Record, told: Paper, place: Cited) -> Iterable[Finding]
     if mine and other and not _is_same_author(mine, other):
         yield _error("author_differs", f"The record has {mine} as its first author, its source {other}.", record, place)
     if paper.year and told.year and paper.year != told.year:
-        detail = f"The record is of {paper.year}, its source says {told.year}."
+        detail = f"The record has the year {paper.year}, its source {told.year}."
         is_near = abs(paper.year - told.year) == 1
         yield _finding("year_differs", "warning" if is_near else "error", detail, record, place)
 
@@ -160,7 +160,7 @@ def _written_dois(section: Section) -> Iterable[Finding]:
             yield Finding(
                 code="doi_malformed",
                 severity="warning",
-                detail=f"{found[1][:100]} is not of the form of a DOI.",
+                detail=f"{found[1][:100]} is not a valid DOI.",
                 section_id=section.id,
                 at=found.start(),
             )
@@ -170,7 +170,7 @@ def _unknown(place: Cited) -> Finding:
     return Finding(
         code="key_unknown",
         severity="error",
-        detail=f"No record stands for @{place.key[:100]}. Add the paper to the bibliography, and cite its key.",
+        detail=f"No record has the key @{place.key[:100]}. Add the paper to the bibliography and cite its key.",
         key=place.key,
         section_id=place.section_id,
         at=place.at,
@@ -178,7 +178,7 @@ def _unknown(place: Cited) -> Finding:
 
 
 def _uncited(key: str, record_id: str, record: Record | None) -> Finding:
-    title = record.paper.title[:150] if record else "a record that is gone"
+    title = record.paper.title[:150] if record else "a deleted record"
     return Finding(
         code="uncited", severity="warning", detail=f"{title} ({key}) is never cited.", key=key, record_id=record_id
     )
@@ -188,7 +188,7 @@ def _lost(record_id: str, place: Cited) -> Finding:
     return Finding(
         code="record_gone",
         severity="error",
-        detail=f"The record that @{place.key} stands for is not in the corpus any more.",
+        detail=f"The record of @{place.key} is no longer in the corpus.",
         key=place.key,
         record_id=record_id,
         section_id=place.section_id,
@@ -201,7 +201,7 @@ def _retracted(record: Record, place: Cited) -> Finding:
 
 
 def _unconfirmed(record: Record, place: Cited) -> list[Finding]:
-    return [_error("unconfirmed", "It came from a file, and no source has told of it.", record, place)]
+    return [_error("unconfirmed", "It was imported from a file, and no source has confirmed it.", record, place)]
 
 
 def _unchecked(record: Record, place: Cited, why: str) -> list[Finding]:

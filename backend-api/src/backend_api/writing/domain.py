@@ -176,7 +176,7 @@ class Project:
         """The reference of this key. Raises `ReferenceNotFoundError`."""
         found = next((one for one in self.references if one.key == key), None)
         if found is None:
-            raise ReferenceNotFoundError(f"The bibliography has no {key[:80]}.")
+            raise ReferenceNotFoundError(f"The bibliography has no key {key[:80]}.")
         return found
 
     def linked_to(self, session_id: str) -> Project:
@@ -221,8 +221,8 @@ class Project:
         if left and not drop:
             listed = ", ".join(f"{one.id} ({one.title})" for one in left[:10])
             raise WritingInvalidError(
-                f"The outline leaves out sections that have a text: {listed}. Name them by their id, or say that they "
-                "may go (drop).",
+                f"The outline leaves out sections that have text: {listed}. Name them by their id, or allow dropping "
+                "them (drop).",
                 field="outline",
                 fault="sections_left_out",
             )
@@ -301,7 +301,7 @@ def checked_line(text: str, most: int, field: str) -> str:
     bare = _SPACES.sub(" ", text).strip()
     if is_blank(bare) or len(bare) > most or UNSEEN.search(bare.replace("\u200c", "").replace("\u200d", "")):
         raise WritingInvalidError(
-            f"This is a line of at most {most} characters that can be seen.", field=field, fault="line_invalid"
+            f"This must be one line of at most {most} visible characters.", field=field, fault="line_invalid"
         )
     return bare
 
@@ -312,13 +312,13 @@ def checked_text(text: str, field: str, most: int = MAX_TEXT_CHARACTERS) -> str:
         raise WritingTooLargeError(f"A section has at most {most:,} characters. Divide it into several.")
     even = text.replace("\r\n", "\n").replace("\r", "\n")
     if UNTYPED.search(even):
-        raise WritingInvalidError("The text has a character in it that nobody sees. Leave it out.", field=field)
+        raise WritingInvalidError("The text contains an invisible character. Remove it.", field=field)
     return even
 
 
 def _headed(section: Section, heading: Heading) -> Section:
     if not 1 <= heading.level <= MAX_LEVEL:
-        raise WritingInvalidError(f"A section is of level 1 to {MAX_LEVEL}.", field="outline")
+        raise WritingInvalidError(f"A section's level must be 1 to {MAX_LEVEL}.", field="outline")
     return replace(
         section,
         title=checked_line(heading.title, MAX_TITLE_CHARACTERS, "outline"),

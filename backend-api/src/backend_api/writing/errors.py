@@ -36,7 +36,7 @@ class WritingDisabledError(NotFoundError):
     code = "writing_disabled"
 
     def __init__(self) -> None:
-        super().__init__("This server has no projects of writing (ENABLE_WRITING).")
+        super().__init__("Writing projects are turned off on this server (ENABLE_WRITING).")
 
 
 class ProjectNotFoundError(NotFoundError):

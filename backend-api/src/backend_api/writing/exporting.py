@@ -34,14 +34,14 @@ class Export:
         if failed and not anyway:
             keys = ", ".join(dict.fromkeys(f"@{one.key[:60]}" for one in failed[:10]))
             raise CitationsFailedError(
-                f"{len(failed)} of the citations do not hold ({keys}). Mend them, or export them marked as such.",
+                f"{len(failed)} of the citations are invalid ({keys}). Fix them, or export them marked as invalid.",
                 failed,
             )
         figures = await self.figures(project, read_figure, EXPORT)
         if figures.unseen and not anyway:
             raise ExportInvalidError(
-                f"These figures are not in the workspace, too large or no pictures: "
-                f"{', '.join(list(figures.unseen)[:10])}. Make them, or export it without them."
+                f"These figures are missing from the workspace, too large or not pictures: "
+                f"{', '.join(list(figures.unseen)[:10])}. Create them, or export without them."
             )
         return await self.renderer.render(await self._rendering(user_id, project, wanted, figures, failed))
 

@@ -26,8 +26,8 @@ class Bounds:
 EXPORT = Bounds(one=12 * 1024**2, all=48 * 1024**2)
 PREVIEW = Bounds(one=2 * 1024**2, all=8 * 1024**2)
 _DETAILS: Mapping[Unseen, str] = {
-    "missing": "The figure {path} is not in the workspace, or too large. Make it, or take it out of the text.",
-    "no_picture": "{path} is no picture. Figures are PNG, JPEG, GIF, WebP or SVG.",
+    "missing": "The figure {path} is not in the workspace, or too large. Create it, or remove it from the text.",
+    "no_picture": "{path} is not a picture. Figures must be PNG, JPEG, GIF, WebP or SVG.",
     "too_large": "The figure {path} is too large.",
 }
 
@@ -50,7 +50,7 @@ class CollectFigures:
         """Collect the figures of a project. Raises `ExportInvalidError` for too many."""
         paths = list(dict.fromkeys(one.path for one in figures_in(project)))
         if len(paths) > MAX_FIGURES:
-            raise ExportInvalidError(f"The text has {len(paths)} figures, and {MAX_FIGURES} are the most.")
+            raise ExportInvalidError(f"The text has {len(paths)} figures; at most {MAX_FIGURES} are allowed.")
         found, unseen, left = dict[str, bytes](), dict[str, Unseen](), bounds.all
         for path in paths:
             content = await read(path, min(EXPORT.one, left) if bounds is EXPORT else EXPORT.one)

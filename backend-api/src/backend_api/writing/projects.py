@@ -43,8 +43,8 @@ from backend_api.writing.ports import ProjectPage, ProjectStore, RevisionPage
 
 MAX_ATTEMPTS = 20
 MAX_COMPARED_LINES = 2_000
-CHANGED = "Somebody has changed this since it was read, so nothing was stored. The present text stands below."
-UNREAD = "There is a text here that was not read yet, so nothing was stored. The present text stands below."
+CHANGED = "This was changed since it was read, so nothing was stored. The current text is below."
+UNREAD = "There is text here that was not read yet, so nothing was stored. The current text is below."
 Change = Callable[[Project], Project]
 
 
@@ -62,7 +62,7 @@ class Projects:
         """Create a project. Raises `WritingInvalidError`, `WritingTooLargeError`."""
         checked = settings.checked()
         if await self.store.count(user_id) >= self.most:
-            raise WritingTooLargeError(f"You have {self.most:,} projects, which is the most. Delete some first.")
+            raise WritingTooLargeError(f"You have {self.most:,} projects, which is the maximum. Delete some first.")
         at = self.now()
         project = Project(
             id=ProjectId(f"prj_{uuid.uuid4().hex[:20]}"),
@@ -137,7 +137,7 @@ class Projects:
 
         def suggested(section: Section) -> Section:
             if section.text == checked:
-                raise WritingInvalidError("This is the text that stands there.", field="text", fault="text_same")
+                raise WritingInvalidError("This is the current text already.", field="text", fault="text_same")
             suggestion = Suggestion(
                 id=uuid.uuid4().hex[:12],
                 text=checked,
@@ -256,7 +256,7 @@ class Projects:
             revisions = [self._revision(fresh, part, label, author)] if label else []
             if await self.store.replace(fresh, revisions):
                 return replace(fresh, version=fresh.version + 1)
-        raise ProjectBusyError("The project is being changed by others again and again. Try again in a moment.")
+        raise ProjectBusyError("The project is being changed by other requests. Try again in a moment.")
 
     async def _refuse(self, project: Project, part: str, etag: str) -> None:
         """Raise `TextChangedError`, unless there is no text that could be overwritten."""
@@ -303,7 +303,7 @@ def reference_key(paper: Paper, make: Callable[[Paper], str]) -> str:
 def _suggestion(project: Project, section_id: SectionId, suggestion_id: str) -> Suggestion:
     found = project.section(section_id).suggestion
     if found is None or found.id != suggestion_id:
-        raise SuggestionNotFoundError("This suggestion is not there any more: it was decided, or there is another one.")
+        raise SuggestionNotFoundError("This suggestion no longer exists: it was decided or replaced.")
     return found
 
 

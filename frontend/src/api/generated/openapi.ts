@@ -116,7 +116,7 @@ export interface RecordBody {
   sessions: string[]
   added_by: string
   /**
-   * It came from a file, and no source has told of it.
+   * It was imported from a file, and no source has confirmed it.
    */
   is_imported: boolean
   created_at: string

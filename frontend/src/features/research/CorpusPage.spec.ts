@@ -92,14 +92,14 @@ describe('the page of papers', () => {
     expect(server.calls.filter(({ method }) => method === 'PATCH')).toHaveLength(2)
   })
   it('adds by an id and says what was wrong with one', async () => {
-    await show({ 'POST /corpus': () => problem(404, 'paper_not_found', 'No source has a paper of the id 10.1/x.') })
+    await show({ 'POST /corpus': () => problem(404, 'paper_not_found', 'No source has a paper with the id 10.1/x.') })
     await userEvent.type(await screen.findByLabelText('Add by DOI, arXiv id or address'), '10.1/x{Enter}')
     expect(await screen.findByText(/No source has a paper/)).toBeTruthy()
     cleanup()
-    const answer = { record, is_new: true, notices: ['arXiv answers with an error (500).'] }
+    const answer = { record, is_new: true, notices: ['arXiv responded with an error (500).'] }
     await show({ 'POST /corpus': () => json(answer, 201) })
     await userEvent.type(await screen.findByLabelText('Add by DOI, arXiv id or address'), '10.1/a{Enter}')
-    expect(await screen.findByText(/Added “Deep learning”. arXiv answers with an error/)).toBeTruthy()
+    expect(await screen.findByText(/Added “Deep learning”. arXiv responded with an error/)).toBeTruthy()
   })
   it('takes in a file and tells which of its lines are broken', async () => {
     const broken = [{ line: 7, reason: 'It has no title.', begins: '@misc{x' }]

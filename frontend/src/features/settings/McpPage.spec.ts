@@ -139,7 +139,7 @@ describe('the page of MCP servers', () => {
     expect(sent(server, 'PUT')[0]?.body).toMatchObject({ env: { TOKEN: null }, headers: { Authorization: null } })
   })
   it('says at the address why no server can be there', async () => {
-    const message = "This address can't be used: its port is a number from 1 to 65535."
+    const message = "This address can't be used: its port must be a number from 1 to 65535."
     const refusal = { code: 'invalid', detail: '', errors: [{ field: 'body.url', message, code: 'mcp_url_port' }] }
     await show([wiki], { 'PUT /mcp/wiki': () => json(refusal, 422) })
     await userEvent.click(await screen.findByRole('button', { name: 'Edit wiki' }))
@@ -151,7 +151,7 @@ describe('the page of MCP servers', () => {
     await vi.waitFor(() => expect(document.activeElement).toBe(url))
   })
   it('says at the client secret that it has to be given anew', async () => {
-    const message = 'Give the client secret anew: it was not given for this server.'
+    const message = 'Give the client secret again: it was not given for this server.'
     const refusal = { code: 'invalid', detail: '', errors: [{ field: 'body.oauth', message, code: 'invalid' }] }
     const own = { ...wiki, client_id: 'us', has_client_secret: true }
     await show([own], { 'PUT /mcp/wiki': () => json(refusal, 422) })
@@ -167,7 +167,7 @@ describe('the page of MCP servers', () => {
   it('tries one of everybody and one of one’s own, and shows their tools and what is wrong', async () => {
     await show([shared, wiki], {
       'POST /mcp/shared/test': () => json({ ...shared, status: 'ready', tools: ['mcp__shared__get'] }),
-      'POST /mcp/wiki/test': () => json({ ...wiki, status: 'failed', error: 'It answers with the status 503.' }),
+      'POST /mcp/wiki/test': () => json({ ...wiki, status: 'failed', error: 'It responds with status 503.' }),
     })
     const [first, second] = (await screen.findAllByRole('listitem')) as [HTMLElement, HTMLElement]
     expect(within(first).queryByRole('button', { name: 'Edit shared' })).toBeNull()

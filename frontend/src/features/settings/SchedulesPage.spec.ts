@@ -88,7 +88,7 @@ describe('the page of schedules', () => {
     const server = await show(() => [], { 'POST /schedules': () => json(daily, 201) }, '/s/s1')
     await userEvent.click(screen.getByRole('button', { name: 'New schedule' }))
     await userEvent.click(screen.getByRole('button', { name: 'Save' }))
-    expect((await screen.findByRole('alert')).textContent).toContain('Say what')
+    expect((await screen.findByRole('alert')).textContent).toContain('Enter the message')
     await userEvent.type(screen.getByLabelText('What the agent is told'), 'hi')
     await userEvent.selectOptions(screen.getByLabelText('Sent to'), 'This conversation: Otters')
     expect(screen.queryByLabelText('Preset')).toBeNull()
@@ -150,12 +150,12 @@ describe('the page of schedules', () => {
     expect((await asks()).trim()).toMatch(/^第 2 个字段（时）不对/)
   })
   it.each([
-    ['en', 'It has the character NUL in it: leave it out'],
-    ['zh', '填写的内容不符合要求：it has the character NUL in it: leave it out'],
+    ['en', 'It contains the character NUL: leave it out'],
+    ['zh', '填写的内容不符合要求：it contains the character NUL: leave it out'],
   ])('says beside a field what is wrong with it without the server’s name for it (%s)', async (language, said) => {
     await setLanguage(language as 'en' | 'zh')
     const t = i18n.global.t
-    const errors = [{ field: 'body.text', message: 'it has the character NUL in it: leave it out' }]
+    const errors = [{ field: 'body.text', message: 'it contains the character NUL: leave it out' }]
     const refused = () => new Response(JSON.stringify({ code: 'invalid', detail: '', errors }), { status: 422 })
     await show(() => [], { 'POST /schedules': refused })
     await userEvent.click(await screen.findByRole('button', { name: t('schedules.add') }))

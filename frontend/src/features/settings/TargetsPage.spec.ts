@@ -170,7 +170,7 @@ describe('sandboxes of another image or size', () => {
       ok: false,
       code: 'computer_not_allowed',
       latency_ms: null,
-      steps: [{ name: 'size', ok: false, detail: 'This server allows no size.' }],
+      steps: [{ name: 'size', ok: false, detail: "The size 'huge' is not allowed on this server." }],
     }
     const { server } = show([{ ...sandbox, size: 'huge' }], {
       ...choosing,
@@ -179,7 +179,7 @@ describe('sandboxes of another image or size', () => {
     })
     await userEvent.click(await screen.findByRole('button', { name: /Big/, expanded: false }))
     await userEvent.click(screen.getByRole('button', { name: 'Test whether it can be had' }))
-    expect(await screen.findByText(/This server allows no size/)).toBeTruthy()
+    expect(await screen.findByText(/The size 'huge' is not allowed on this server/)).toBeTruthy()
     await userEvent.click(screen.getByRole('button', { name: 'Edit Big' }))
     expect(await screen.findByRole('option', { name: 'huge (no longer allowed)' })).toBeTruthy()
     await userEvent.selectOptions(screen.getByLabelText('Size'), '')

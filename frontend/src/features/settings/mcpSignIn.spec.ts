@@ -84,7 +84,7 @@ describe('signing in at an MCP server', () => {
     expect(link.getAttribute('href')).toBe('https://auth.example.org/authorize')
     const tab = { opener: null, location: { replace: vi.fn() }, close: vi.fn() }
     open.mockReturnValue(tab)
-    answer = problem(409, 'mcp_no_sign_in', 'It does not say where its users sign in.')
+    answer = problem(409, 'mcp_no_sign_in', 'It does not say where users sign in.')
     await userEvent.click(screen.getByRole('button', { name: 'Sign in' }))
     expect(await screen.findByText(/does not say where/)).toBeTruthy()
     expect(tab.close).toHaveBeenCalled()

@@ -120,7 +120,7 @@ describe('the page of skills', () => {
     },
   )
   it('says why one was refused, and keeps the list', async () => {
-    show([pdf], { 'POST /skills': () => problem(422, 'skill_refused', "'../x' leads out of the skill's folder.") })
+    show([pdf], { 'POST /skills': () => problem(422, 'skill_refused', "'../x' points outside the skill's folder.") })
     await screen.findByRole('listitem')
     await userEvent.upload(
       screen.getByLabelText('Upload a skill'),

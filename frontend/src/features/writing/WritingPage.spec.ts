@@ -40,7 +40,7 @@ const project = {
 }
 const withSection = (change: object) => ({ ...project, sections: [{ ...section, ...change }] })
 const finding = {
-  ...{ code: 'key_unknown', severity: 'error', detail: 'No record stands for @x.', key: 'x' },
+  ...{ code: 'key_unknown', severity: 'error', detail: 'No record has the key @x.', key: 'x' },
   ...{ record_id: '', section_id: 's1', at: 7 },
 }
 const found = (...findings: object[]) => ({ findings, cited: 1, places: 1, records: 1 })

@@ -117,7 +117,7 @@ class Admission:
         try:
             await self.runtime.check()
         except EngineUnavailableError:
-            _log.warning("the engine is away while sandboxes wait", extra={"waiting": len(line(occupied))})
+            _log.warning("the engine is unavailable while sandboxes wait", extra={"waiting": len(line(occupied))})
         else:
             await self._admit(None)
             occupied = await self.registry.find(occupied=True)

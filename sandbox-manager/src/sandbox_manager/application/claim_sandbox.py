@@ -49,7 +49,7 @@ class ClaimSandbox:
         for trouble in outcomes:
             if isinstance(trouble, DomainError | TimeoutError):
                 fields = {**log_fields(sandbox.identity), "reason": str(trouble) or "it took too long"}
-                _log.warning("claim failed, started anew", extra=fields)
+                _log.warning("claim failed, restarted", extra=fields)
                 await self.clean.remove(sandbox.identity, keep_workspace=True)
                 return None
             if trouble is not None:

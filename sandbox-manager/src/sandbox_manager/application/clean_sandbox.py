@@ -61,7 +61,9 @@ class CleanSandbox:
                 await self.lifecycle.remove(identity, keep_workspace=keep_workspace)
             measures.REMOVED.labels(self.host.name).inc()
         except TimeoutError as error:
-            raise EngineUnavailableError("The engine took too long to remove a sandbox; it is tried again.") from error
+            raise EngineUnavailableError(
+                "The engine took too long to remove a sandbox; the removal is retried."
+            ) from error
 
 
 def log_fields(identity: Identity) -> dict[str, object]:

@@ -187,7 +187,7 @@ class Pool:
         over = await change_sandbox(
             self._parts.registry,
             sandbox.id,
-            lambda one: one.retired("No longer wanted in the pool.", Cleanup.ALL) if one.is_pooled else None,
+            lambda one: one.retired("No longer needed in the pool.", Cleanup.ALL) if one.is_pooled else None,
         )
         if over is not None:
             await self._parts.clean(over)

@@ -46,7 +46,9 @@ class RemoveWorkspace:
             return
         known = await self.work.records.get(session_id)
         if known is not None and known.work is not None and known.work.until > self.work.clock.now():
-            raise WorkspaceBusyError("The files of this session are being saved or restored; they are removed after.")
+            raise WorkspaceBusyError(
+                "The files of this session are being saved or restored; they are removed afterwards."
+            )
         for sandbox in await self.registry.find(session_id=session_id, occupied=True):
             await self.delete(sandbox.id, keep_workspace=True)
         await self.work.archives.remove(session_id, user_id)

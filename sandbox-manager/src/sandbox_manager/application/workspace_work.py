@@ -34,7 +34,7 @@ WORK_LEASE = timedelta(seconds=30)
 _HEARTBEAT_S = 5.0
 _LOOK_S = 0.25
 _ATTEMPTS = 20
-_LOST = "The work at these files was held up for too long and is taken over. Try again in a moment."
+_LOST = "The work on these files stalled and was taken over. Try again in a moment."
 
 
 async def _never_elsewhere(_: str) -> bool:

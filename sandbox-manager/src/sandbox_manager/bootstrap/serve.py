@@ -29,7 +29,7 @@ def listen(host: str, port: int) -> list[socket.socket]:
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except socket.gaierror as error:
-        raise SettingsError(f"MANAGER_HOST: {host} is no address and can't be resolved.") from error
+        raise SettingsError(f"MANAGER_HOST: {host} is not an address and can't be resolved.") from error
     addresses = dict.fromkeys((family, str(address[0])) for family, _, _, _, address in found)
     if (socket.AF_INET, "0.0.0.0") not in addresses:
         addresses[(socket.AF_INET, "127.0.0.1")] = None

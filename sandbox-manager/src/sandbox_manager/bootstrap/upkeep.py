@@ -95,7 +95,7 @@ class Upkeep:
                 try:
                     await self.reconcile.one(sandbox_id)
                 except DomainError as error:
-                    _log.warning("ended sandbox not seen to", extra={"sandbox_id": sandbox_id, "reason": error.detail})
+                    _log.warning("ended sandbox not handled", extra={"sandbox_id": sandbox_id, "reason": error.detail})
 
 
 async def _repeat(work: Callable[[], Awaitable[None]], pause_s: float, stopping: asyncio.Event) -> None:

@@ -80,7 +80,7 @@ def parse_images(text: str) -> dict[str, str]:
     images = _named(text)
     for name, image in images.items():
         if not _IMAGE.fullmatch(image):
-            raise ValueError(f"{name}: '{image}' is no image, such as agent-sandbox:latest")
+            raise ValueError(f"{name}: '{image}' is not an image name, such as agent-sandbox:latest")
     return images
 
 

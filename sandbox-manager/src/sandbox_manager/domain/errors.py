@@ -126,7 +126,7 @@ class SizeNotAllowedError(InvalidError):
 
 def _choices(allowed: Iterable[str]) -> str:
     names = ", ".join(sorted(allowed))
-    return f"Choose one of: {names}, or the default." if names else "There is the default only."
+    return f"Choose one of: {names}, or the default." if names else "Only the default is available."
 
 
 class ImageMissingError(UnavailableError):

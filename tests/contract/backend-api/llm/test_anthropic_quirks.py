@@ -140,7 +140,7 @@ async def test_thinking_keeps_its_signature_and_redacted_thinking_its_whole_bloc
 
 async def test_an_ending_without_a_reason_is_not_whole_and_one_without_its_mark_is_cut(server: ModelServer) -> None:
     said = [begins(0, type="text", text=""), piece(0, type="text_delta", text="So"), ends(0)]
-    with pytest.raises(ModelAnswerError, match="without saying that it is whole"):
+    with pytest.raises(ModelAnswerError, match="without a finish reason"):
         await ask(server, *said, because(None), STOP)
     with pytest.raises(ModelStreamCutError):
         await ask(server, *said)
@@ -171,7 +171,7 @@ async def test_a_reason_that_is_known_is_what_it_says(server: ModelServer, word:
 
 
 async def test_a_reason_that_is_not_known_is_no_success(server: ModelServer) -> None:
-    with pytest.raises(ModelAnswerError, match='before it was whole \\("gave_up"\\)'):
+    with pytest.raises(ModelAnswerError, match='before it was complete \\("gave_up"\\)'):
         await ask(server, *use(0, "a", "{}"), because("gave_up"), STOP)
 
 

@@ -131,7 +131,7 @@ async def test_an_end_without_a_reason_keeps_what_was_said_and_is_no_success(for
     assert not stage.payloads(session, ToolCalled)
     # Of responses one that is not whole and does not say why was cut: it goes on.
     assert end.status == ("completed" if form == "responses" else "failed")
-    assert form == "responses" or "no finish reason" in (end.reason or "")
+    assert form == "responses" or "without a finish reason" in (end.reason or "")
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -351,7 +351,7 @@ async def test_pictures_of_results_are_sent_as_the_provider_takes_them(
         async with asyncio.timeout(30), aclosing(model.stream(asked)) as parts:
             assert [part async for part in parts]
     first, second = (body.get("messages") or body["input"] for body in server.requests)
-    gone = "saw c\n\n<note>A picture was taken here. It is not there any more, or can't be read.</note>"
+    gone = "saw c\n\n<note>A picture was taken here. It no longer exists or can't be read.</note>"
     if provider == "openai":
         roles = [message["role"] for message in first]
         assert roles == ["system", "user", "assistant", "tool", "tool", "tool", "user"]

@@ -52,7 +52,7 @@ async def test_one_that_finds_none_free_is_told_that_it_is_busy_and_may_try_agai
     async with asyncio.timeout(10):
         while not server.requests:
             await asyncio.sleep(0.01)
-    with pytest.raises(ModelUnavailableError, match="Too many answers of") as caught:
+    with pytest.raises(ModelUnavailableError, match="Too many requests to") as caught:
         await ask(model)
     assert caught.value.may_retry
     first.cancel()

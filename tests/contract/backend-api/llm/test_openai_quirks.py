@@ -114,7 +114,7 @@ async def test_usage_may_be_missing_or_cumulative(server: ModelServer) -> None:
 
 async def test_an_end_without_its_mark_is_whole_and_one_without_a_reason_is_not(server: ModelServer) -> None:
     assert (await ask(server, [chunk("stop", content="c")], say_done=False))[-1] == FinishPart("stop")
-    with pytest.raises(ModelAnswerError, match="without saying that it is whole"):
+    with pytest.raises(ModelAnswerError, match="without a finish reason"):
         await ask(server, [chunk(content="c")], say_done=True)
     with pytest.raises(ModelStreamCutError):
         await ask(server, [chunk(content="c")], say_done=False)
@@ -259,7 +259,7 @@ async def test_an_answer_that_ends_in_a_fault_is_one_and_has_no_calls(
     server: ModelServer, word: str, said: dict[str, Any]
 ) -> None:
     frames = [chunk(**said), call(index=0, id="x", function={"name": "a", "arguments": "{}"}), chunk(word)]
-    with pytest.raises(ModelAnswerError, match=f'before it was whole \\("{word}"\\)') as raised:
+    with pytest.raises(ModelAnswerError, match=f'before it was complete \\("{word}"\\)') as raised:
         await ask(server, frames)
     assert raised.value.may_retry
 
@@ -322,7 +322,7 @@ async def test_no_ending_may_be_said_in_words(server: ModelServer) -> None:
     """As DashScope does in each chunk."""
     parts = await ask(server, [chunk("null", content="So"), chunk("null", content="."), chunk("stop")])
     assert (thought_and_said(parts), parts[-1]) == (("", "So."), FinishPart("stop"))
-    with pytest.raises(ModelAnswerError, match="without saying that it is whole"):
+    with pytest.raises(ModelAnswerError, match="without a finish reason"):
         await ask(server, [chunk("null", content="So")])
 
 

@@ -43,7 +43,7 @@ async def test_a_users_address_leads_nowhere_else(form: OpenAiApi, *, is_own: bo
             own=frozenset({"openai"} if is_own else ()),
         )
         if is_own:
-            with pytest.raises(ModelRequestError, match=r"another address \(307\).* Set the address"):
+            with pytest.raises(ModelRequestError, match=r"another address \(307\).* Set its final address"):
                 await text_of(settings)
             assert other.requests == []
         else:

@@ -197,7 +197,7 @@ async def test_text_of_any_shape_is_read_or_left_out(server: ModelServer) -> Non
     ],
 )
 async def test_an_ending_that_is_not_known_is_no_success(server: ModelServer, end: Json) -> None:
-    with pytest.raises(ModelAnswerError, match="before it was whole"):
+    with pytest.raises(ModelAnswerError, match="before it was complete"):
         await ask(server, done(0, call_id="x", name="a", arguments="{}"), end)
 
 

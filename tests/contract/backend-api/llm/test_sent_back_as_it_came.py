@@ -266,7 +266,7 @@ async def test_half_an_answer_stays_and_the_run_fails_with_the_reason(play: Play
     frames = [chunk(content=said), call(0, "a"), chunk("error")]
     end = await play.say(*[Answer(frames=frames)] * 4)
     assert (end.status, end.retryable) == ("failed", True)
-    assert 'ended its answer before it was whole ("error")' in (end.reason or "")
+    assert 'ended its answer before it was complete ("error")' in (end.reason or "")
     assert [one.text for one in play.events(MessageCompleted)] == ([said] if said else [])
     assert [error.code for error in play.events(ErrorEvent)] == ["model_answer"]
     assert not play.events(ToolCalled)

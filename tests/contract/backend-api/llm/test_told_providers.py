@@ -58,7 +58,7 @@ async def test_an_adapter_tells_of_the_provider_that_it_asks(form: Form) -> None
         (
             Answer(texts=("So",), frames=[], say_done=False),
             ModelStreamCutError,
-            "The connection to Other broke in the middle of the answer.",
+            "The connection to Other was lost in the middle of the answer.",
         ),
     ]
     async with ModelServer() as server:

@@ -140,7 +140,7 @@ async def test_what_is_no_answer_at_all_is_told_with_what_it_is(form: str, raw: 
     with pytest.raises(ModelAnswerError) as raised:
         await asked(form, raw, "text/html")
     assert told in raised.value.detail
-    assert "Check the address" in raised.value.detail
+    assert "Check the provider's address" in raised.value.detail
     assert not raised.value.may_retry
 
 

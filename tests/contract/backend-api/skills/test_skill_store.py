@@ -118,7 +118,7 @@ async def test_what_was_stored_and_is_no_skill_any_more_says_so_and_goes(
         await store.put(ANNA, skill("knots"), source=None, most=5)
         unseen = zipped("---\nname: knots\ndescription: For knots.\n---\nDo.\U000e0041")
         await database["skills"].update_one({"_id": "anna/knots"}, {"$set": {"archive": unseen}})
-        with pytest.raises(SkillUnreadableError, match=r"knots can't be used any more: SKILL.md has .* U\+E0041.*anew"):
+        with pytest.raises(SkillUnreadableError, match=r"knots can no longer be used: SKILL.md has .* U\+E0041.*again"):
             await store.get(ANNA, "knots")
         assert [entry.name for entry in await store.entries(ANNA)] == ["knots"]
         assert await store.delete(ANNA, "knots")

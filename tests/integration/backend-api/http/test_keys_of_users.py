@@ -375,8 +375,8 @@ async def test_a_wrong_secrets_key_is_said_and_loses_nothing_and_a_rotation_keep
         kept = await anna.setting(wrong, "models/openai_api_key")
         assert (kept["is_set"], kept["source"], kept["problem"]) == (True, "user", "unreadable")
         # Keys are looked through beside what is answered.
-        await until(lambda: "SECRETS_KEY does not open all keys" in wrong.logged())
-        await until(lambda: "SECRETS_KEY does not open the values of all MCP servers" in wrong.logged())
+        await until(lambda: "SECRETS_KEY does not decrypt all keys" in wrong.logged())
+        await until(lambda: "SECRETS_KEY does not decrypt the values of all MCP servers" in wrong.logged())
         assert await wiki_at(wrong) == "failed"
         assert "of a provider" not in said_by(await anna.ask(wrong, session_id))
         told = await anna.events(wrong, session_id)
@@ -389,8 +389,10 @@ async def test_a_wrong_secrets_key_is_said_and_loses_nothing_and_a_rotation_keep
         assert (await anna.setting(rotated, "models/openai_api_key"))["problem"] is None
         assert said_by(await anna.ask(rotated, session_id)) == "of a provider"
         for sealed in ("secrets", "MCP servers"):
-            await until(lambda sealed=sealed: f"{sealed} were sealed under the first SECRETS_KEY" in rotated.logged())
-        assert "SECRETS_KEY does not open" not in rotated.logged()
+            await until(
+                lambda sealed=sealed: f"{sealed} were re-encrypted with the first SECRETS_KEY" in rotated.logged()
+            )
+        assert "SECRETS_KEY does not decrypt" not in rotated.logged()
 
         # All are under the new one by now, so the former may go.
         assert (await anna.setting(wrong, "models/openai_api_key"))["problem"] is None

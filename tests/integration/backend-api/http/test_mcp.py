@@ -64,7 +64,7 @@ class Connections:
     async def listing(self) -> Listing:
         name = public_name(self.connected[-1].name, "get")
         tool = McpTool(name="get", public_name=name, description="Gets.", parameters={})
-        return Listing(tools=[tool], left_out=["bad (its schema is none)"])
+        return Listing(tools=[tool], left_out=["bad (its schema is invalid)"])
 
     async def call(self, name: str, call: ToolCall) -> Done:
         raise NotImplementedError
@@ -111,7 +111,7 @@ async def test_one_is_added_tried_changed_and_deleted_and_no_value_is_told_or_st
     assert (wiki["url"], wiki["env"], wiki["headers"], wiki["status"]) == (URL, ["TOKEN"], ["Authorization"], "unknown")
     tried = await gateway.client.post("/api/mcp/wiki/test", headers=anna)
     assert (tried.json()["status"], tried.json()["tools"]) == ("ready", ["mcp__wiki__get"])
-    assert "its schema is none" in tried.json()["error"]
+    assert "its schema is invalid" in tried.json()["error"]
     assert connections.connected[-1].filled.headers == {"Authorization": f"Bearer {SECRET}"}
     assert connections.closed == 1
     shared, own = await listed(gateway, anna)
@@ -138,14 +138,14 @@ async def test_a_saved_value_goes_to_no_other_server(gateway: Gateway, connectio
     for url in ("https://evil.example.org/mcp", "http://wiki.example.org/mcp", "https://wiki.example.org:8443/mcp"):
         answer = await put(gateway, anna, "wiki", url=url, env={"TOKEN": None})
         assert (answer.status_code, answer.json()["code"]) == (422, "invalid"), answer.text
-        assert "anew" in answer.text
+        assert "again" in answer.text
     assert (await put(gateway, anna, "other", env={"TOKEN": None})).status_code == 422
     there, kept = "https://${HOST}/mcp", {"TOKEN": None}
     assert (
         await put(gateway, anna, "far", url=there, env={"HOST": "one.example.org", "TOKEN": "t"})
     ).status_code == 200
     moved = await put(gateway, anna, "far", url=there, env={"HOST": "evil.example.org", **kept})
-    assert (moved.status_code, "anew" in moved.text) == (422, True), moved.text
+    assert (moved.status_code, "again" in moved.text) == (422, True), moved.text
     assert (await put(gateway, anna, "far", url=there, env={"HOST": None, **kept})).status_code == 200
     assert connections.connected == []
 
@@ -165,7 +165,7 @@ async def test_those_of_another_user_are_never_seen_changed_or_tried(gateway: Ga
 async def test_why_one_can_not_be_used_is_said(gateway: Gateway, connections: Connections) -> None:
     anna = await gateway.user("anna")
     await put(gateway, anna, "wiki")
-    connections.fails = "It answers with the status 503."
+    connections.fails = "It responds with status 503."
     tried = await gateway.client.post("/api/mcp/wiki/test", headers=anna)
     assert (tried.status_code, tried.json()["status"], tried.json()["error"]) == (200, "failed", connections.fails)
     assert (await gateway.client.post("/api/mcp/shared/test", headers=anna)).json()["status"] == "failed"
@@ -189,18 +189,18 @@ async def test_what_is_changed_or_deleted_while_it_is_tried_stays_so(
 @pytest.mark.parametrize(
     ("name", "body", "said"),
     [
-        ("a__b", {}, "is no name"),
+        ("a__b", {}, "is not a valid server name"),
         ("wiki", {"url": ""}, "either a command or a url"),
         ("wiki", {"headers": {"A": "${JWT_SECRET_KEY}"}}, "no variable JWT_SECRET_KEY"),
-        ("wiki", {"headers": {"Host": "x"}}, "not set by hand"),
+        ("wiki", {"headers": {"Host": "x"}}, "can't be set"),
         ("wiki", {"headers": {"A": "b\r\nC: d"}}, "headers"),
         ("wiki", {"env": {"A B": "c"}}, "env"),
         ("wiki", {"command": "sh"}, "either a command or a url"),
-        ("wiki", {"type": "stdio"}, "neither args nor the type stdio"),
+        ("wiki", {"type": "stdio"}, "can't have args or the type stdio"),
         ("wiki", {"cwd": "/"}, "body.cwd"),
-        ("wiki", {"url": "", "command": "sh", "headers": {"A": "b"}}, "neither headers nor a type"),
+        ("wiki", {"url": "", "command": "sh", "headers": {"A": "b"}}, "can't have headers, oauth or a type"),
         ("wiki", {"url": "", "command": "sh", "headers": {}, "args": ["${MISSING}"]}, "no variable MISSING"),
-        ("shared", {}, "Everybody has"),
+        ("shared", {}, "The server already provides"),
     ],
 )
 async def test_what_can_not_be_is_refused_with_the_reason(
@@ -331,7 +331,7 @@ async def test_a_server_that_can_not_be_asked_is_one_entry_that_says_why_and_hol
     assert of_servers(found) == {"mcp__shared__*": "shared", "mcp__wiki__get": "wiki"} | {"mcp__box__*": "box"}
     assert "did not answer within 5 seconds" in found["mcp__shared__*"]["error"]
     assert found["mcp__shared__*"]["code"] == "mcp_timed_out"
-    assert "computers of conversations" in found["mcp__box__*"]["error"]
+    assert "computer of a conversation" in found["mcp__box__*"]["error"]
     connections.hangs, connections.fails = None, "It is away."
     assert (await tools(gateway, anna))["mcp__wiki__*"]["error"] == "It is away."
     assert "think" in found

@@ -239,7 +239,7 @@ async def test_a_sign_in_ends_once_in_time_and_in_the_browser_that_began_it(
     async with httpx.AsyncClient(timeout=20) as other:
         foreign = await other.get(back)
     assert (foreign.status_code, "another browser" in foreign.text) == (400, True)
-    assert "is over" in (await anna.back(back)).text
+    assert "has expired" in (await anna.back(back)).text
     back = await servers.consent(await anna.begin())
     assert (await anna.back(back)).status_code == 200
     assert (await anna.back(back)).status_code == 400
@@ -248,7 +248,7 @@ async def test_a_sign_in_ends_once_in_time_and_in_the_browser_that_began_it(
     async with Redis.from_url(redis_server.uri) as redis:  # pyright: ignore[reportUnknownMemberType]
         assert 0 < await redis.ttl(key) <= 600
         await redis.delete(key)
-    assert "is over" in (await anna.back(back)).text
+    assert "has expired" in (await anna.back(back)).text
     for nothing in ("", "?state=", "?state=x&code=y", "?error=access_denied", f"?state={'x' * 9_000}"):
         answer = await anna.back(f"{gateway.url}/api/mcp/oauth/callback{nothing}")
         assert (answer.status_code, answer.headers["content-type"]) == (400, "text/html; charset=utf-8")
@@ -257,13 +257,13 @@ async def test_a_sign_in_ends_once_in_time_and_in_the_browser_that_began_it(
 async def test_a_denial_and_another_issuer_are_told_and_nothing_is_kept(servers: OAuthServers, anna: Browser) -> None:
     await anna.add()
     servers.provider.denies = True
-    assert "refused there" in (await anna.sign_in()).text
+    assert "refused or cancelled there" in (await anna.sign_in()).text
     servers.provider.denies = False
     servers.provider.issuer_told = "https://evil.example.org"
-    assert "another authorization server" in (await anna.sign_in()).text
+    assert "different authorization server" in (await anna.sign_in()).text
     servers.says[METADATA] = servers.metadata(authorization_response_iss_parameter_supported=True)
     servers.provider.issuer_told = None
-    assert "another authorization server" in (await anna.sign_in()).text
+    assert "different authorization server" in (await anna.sign_in()).text
     assert servers.provider.given == []
     assert not (await anna.listed())["wiki"]["signed_in"]
     servers.provider.issuer_told = servers.issuer

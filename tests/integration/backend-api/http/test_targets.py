@@ -259,7 +259,7 @@ async def test_one_that_is_no_longer_allowed_says_so_at_its_test_and_for_new_con
     assert allowed.choices is not None
     allowed.choices = replace(allowed.choices, sizes=[])
     refused = (await http.post(f"{path}/test", headers=anna)).json()
-    assert "It has the default only." in refused["steps"][1]["detail"]
+    assert "Only the default is available." in refused["steps"][1]["detail"]
     assert_problem(await http.post("/api/sessions", json={"target_id": target["id"]}, headers=anna), 422, "invalid")
 
     allowed.choices = None

@@ -71,7 +71,7 @@ async def test_what_the_framework_refuses_says_the_reason_in_its_detail(gateway:
         "/api/sessions", content=b'{"title": ', headers={**anna, "Content-Type": "application/json"}
     )
     assert unread.status_code == 422
-    assert "it is no JSON" in unread.json()["detail"]
+    assert "it is not valid JSON" in unread.json()["detail"]
 
 
 async def test_deleting_what_is_not_there_is_not_found(gateway: Gateway) -> None:

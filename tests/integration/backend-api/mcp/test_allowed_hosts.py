@@ -36,7 +36,7 @@ async def test_what_may_be_read_or_is_the_deployments_is_open_to_no_server_of_a_
         host = server.url.split("/")[2]
         shared = [McpTarget(server=McpServer(name="shared", transport="http", url=server.url))]
         monkeypatch.setenv("FETCH_ALLOWED_HOSTS", host)
-        with pytest.raises(McpServerError, match="can allow others by MCP_ALLOWED_HOSTS"):
+        with pytest.raises(McpServerError, match="can allow others with MCP_ALLOWED_HOSTS"):
             await listed(server.url, shared)
         monkeypatch.setenv("MCP_ALLOWED_HOSTS", host)
         assert await listed(server.url, shared) == 5

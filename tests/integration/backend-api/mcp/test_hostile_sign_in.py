@@ -103,5 +103,5 @@ async def test_a_code_is_of_no_use_without_what_only_we_know(
     asked = await authorizer.begin(target(servers.url), ANNA, REDIRECT)
     other = await authorizer.begin(target(servers.url), ANNA, REDIRECT)
     code = parse_qs(urlsplit(await servers.consent(asked.url)).query)["code"][0]
-    with pytest.raises(McpSignInError, match="gave no token"):
+    with pytest.raises(McpSignInError, match="issued no"):
         await authorizer.redeem(pending(servers, other), code)

@@ -71,7 +71,7 @@ async def test_a_call_in_a_session_that_the_server_forgot_is_known_not_to_have_h
     async with hostile_server(**says) as server:
         server.says["initialize"] = opened_with_session()
         async with connected(server.url) as connection:
-            with pytest.raises(McpNotCalledError, match=f"does not know the session any more .*{status[:3]}"):
+            with pytest.raises(McpNotCalledError, match=f"no longer recognises the session .*{status[:3]}"):
                 await connection.call("get", CALL)
 
 
@@ -127,7 +127,7 @@ async def test_a_server_without_sessions_that_answers_404_has_forgotten_none() -
     async with hostile_server(tools_call=answer("404 Not Found", "text/plain", b"")) as server:
         async with connected(server.url) as connection:
             done = await connection.call("get", CALL)
-    assert (done.success, done.output) == (False, "The server answered the call with the status 404.")
+    assert (done.success, done.output) == (False, "The server responded to the call with status 404.")
 
 
 async def test_a_list_in_a_session_that_the_server_forgot_may_be_asked_for_again() -> None:
@@ -142,7 +142,7 @@ async def test_a_call_to_a_server_that_is_not_there_any_more_has_not_happened() 
     async with hostile_server() as server:
         connecting = connected(server.url)
         connection = await connecting.__aenter__()
-    with pytest.raises(McpNotCalledError, match="No server can be reached there"):
+    with pytest.raises(McpNotCalledError, match="The server can't be reached"):
         await connection.call("get", CALL)
     with pytest.raises(McpNotCalledError):
         await connection.call("get", CALL)
@@ -196,7 +196,7 @@ async def test_of_the_older_protocol_a_message_that_is_refused_ends_the_wait_for
     async with hostile_server(GET=stream, tools_call=gone) as server:
         server.says["initialize"] = initialize
         async with connected(server.url, "sse") as connection, asyncio.timeout(5):
-            with pytest.raises(McpNotCalledError, match="does not know the session"):
+            with pytest.raises(McpNotCalledError, match="no longer recognises the session"):
                 await connection.call("get", CALL)
             assert not connection.is_open
 

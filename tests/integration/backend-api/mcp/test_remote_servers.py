@@ -88,7 +88,7 @@ async def test_headers_are_sent_with_their_variables_and_read_nowhere() -> None:
 
 async def test_no_private_address_is_connected_to_that_is_not_allowed() -> None:
     async with ordinary_server() as server:
-        with pytest.raises(McpServerError, match="Its address is not allowed: MCP servers"):
+        with pytest.raises(McpServerError, match="Its address is not allowed: your own MCP servers"):
             async with connected(server.url, allowed=False):
                 pass
 
@@ -97,7 +97,7 @@ async def test_one_that_leads_elsewhere_is_not_followed() -> None:
     async with ordinary_server() as server:
         away = f"HTTP/1.1 307 Away\r\nLocation: {server.url}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
         async with hostile_server(initialize=away.encode()) as hostile:
-            with pytest.raises(McpServerError, match="does not answer as an MCP server"):
+            with pytest.raises(McpServerError, match="does not respond as an MCP server"):
                 async with connected(hostile.url):
                     pass
         assert server.headers == {}
@@ -106,7 +106,7 @@ async def test_one_that_leads_elsewhere_is_not_followed() -> None:
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
-        (b"HTTP/1.1 401 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", "wants a token"),
+        (b"HTTP/1.1 401 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", "requires a token"),
         (b"HTTP/1.1 503 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", "status 503"),
         (
             b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi",
@@ -224,7 +224,7 @@ async def test_what_is_no_result_of_a_tool_is_told_as_such() -> None:
     async with hostile_server(**says) as server, connected(server.url) as connection:
         done = await connection.call("odd", call())
         assert not done.success
-        assert "no result of a tool" in done.output
+        assert "not a tool result" in done.output
 
 
 async def test_a_result_that_would_take_for_ever_to_check_by_its_own_schema_is_just_read() -> None:
@@ -243,7 +243,7 @@ async def test_a_list_that_never_ends_is_left() -> None:
         async with connected(server.url) as connection:
             listing = await connection.listing()
     assert [tool.name for tool in listing.tools] == ["a"]
-    assert "its name is there twice" in listing.left_out[0]
+    assert "another tool has the same name" in listing.left_out[0]
     assert server.asked.count("tools/list") == 20
 
 

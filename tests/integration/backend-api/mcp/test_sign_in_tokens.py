@@ -349,7 +349,7 @@ async def test_where_the_authorization_server_is_away_nothing_is_lost(servers: O
     servers.provider.given[0].access.clear()
     for status in (500, 503, 429):
         servers.says["/token"] = lambda status=status: JSONResponse({}, status_code=status)
-        with pytest.raises(McpServerError, match=rf"could not be renewed. .* the status {status}") as told:
+        with pytest.raises(McpServerError, match=rf"could not be renewed. .* status {status}") as told:
             await worker.added()
         assert told.value.cause == "other"
     del servers.says["/token"]

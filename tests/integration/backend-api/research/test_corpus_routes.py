@@ -185,11 +185,11 @@ async def test_records_are_filtered_and_paged(library: Library) -> None:
 @pytest.mark.parametrize(
     ("content", "form", "status", "said"),
     [
-        (b"", "bibtex", 422, "no entry of BibTeX"),
-        (b"<html>not a bibliography</html>", "ris", 422, "no entry of RIS"),
-        (b"\xff\xfe\x00@", "bibtex", 422, "no entry"),
+        (b"", "bibtex", 422, "no BibTeX entries"),
+        (b"<html>not a bibliography</html>", "ris", 422, "no RIS entries"),
+        (b"\xff\xfe\x00@", "bibtex", 422, "no BibTeX entries"),
         (b"x", "csl", 422, "format"),
-        (b"@misc{a, title={x}}\n" * 50_001, "bibtex", 422, "50,001 entries, and 50,000"),
+        (b"@misc{a, title={x}}\n" * 50_001, "bibtex", 422, "50,001 entries; at most 50,000"),
         (b"x" * (49 * 1024**2), "bibtex", 413, ""),
     ],
     ids=["empty", "html", "binary", "format", "many", "large"],
@@ -254,7 +254,7 @@ async def test_keys_of_a_user_are_tried_kept_sealed_and_sent_for_that_user_alone
     refused = await library.ask("POST", "/sources/semantic_scholar/test", json={"key": "wrong-key"})
     assert refused.json() == {
         "outcome": "wrong_key",
-        "detail": "Semantic Scholar refuses (403): it wants a key, or another one.",
+        "detail": "Semantic Scholar refused the request (403): it needs a key, or a different one.",
     }
     library.fakes.faults["semantic_scholar"] = "throttled"
     assert (await library.ask("POST", "/sources/semantic_scholar/test", json={"key": "k"})).json()["outcome"] == "limit"
@@ -294,7 +294,7 @@ async def test_a_pdf_is_matched_by_doi_or_title_and_linked_or_offered(library: L
     assert (await library.ask("GET")).json()["total"] == 1, "nothing is kept by itself"
     unknown = (await match("A report that nobody knows", *["zzzz qqqq and more of the same"] * 8)).json()
     assert unknown == {"record": None, "offered": None}
-    for content, said in ((scanned(), "a scan"), (encrypted(), "password"), (b"no pdf", "no PDF")):
+    for content, said in ((scanned(), "a scan"), (encrypted(), "password"), (b"no pdf", "not a PDF")):
         refused = await match(content=content)
         assert (refused.status_code, refused.json()["code"]) == (422, "import_invalid")
         assert said in refused.json()["detail"]

@@ -112,8 +112,8 @@ async def test_a_retracted_paper_is_told_as_one(tools: Tools) -> None:
         ("papers_search", {"query": "x", "limit": 1_000}, "limit"),
         ("papers_search", {"query": "x", "source": "google"}, "source"),
         ("paper_details", {"id": "not a doi"}, "Give a DOI"),
-        ("paper_details", {"id": "10.1000/nothing"}, "No source has a paper of the id"),
-        ("paper_read", {"id": "2401.00001"}, "No source has a paper of the id"),
+        ("paper_details", {"id": "10.1000/nothing"}, "No source has a paper with the id"),
+        ("paper_read", {"id": "2401.00001"}, "No source has a paper with the id"),
         ("paper_citations", {"id": "x" * 10_000}, "300"),
     ],
 )
@@ -133,9 +133,9 @@ async def test_a_run_is_told_before_its_calls_are_used_up_and_then_refused() -> 
         tools = tools_of(parts, most=5)
         said = [(await tools.call("papers_search", query="Random Forests", source="crossref")) for _ in range(6)]
         assert [one.success for one in said] == [True] * 5 + [False]
-        assert "that are left" not in said[0].output
+        assert "left in this run" not in said[0].output
         assert [one.output.partition("\n")[0] for one in said[1:5]] == [
-            f"Calls to sources of papers that are left in this run: {left} of 5." for left in (3, 2, 1, 0)
+            f"Calls to sources of papers left in this run: {left} of 5." for left in (3, 2, 1, 0)
         ]
-        assert "all of its 5 calls" in said[5].output
+        assert "all 5 of its calls" in said[5].output
         assert len(parts.fakes.asked_of("crossref")) == 5

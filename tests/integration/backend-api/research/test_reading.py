@@ -77,7 +77,7 @@ async def test_one_packed_file_is_read_too_and_a_broken_one_gives_way_to_the_pdf
     )
     read = await parts.texts.read(parse_id(other.arxiv))
     assert read.origin == "arXiv PDF"
-    assert read.notices == ["arXiv source: The source of the paper is broken."]
+    assert read.notices == ["arXiv source: The paper's source archive is corrupt."]
 
 
 async def test_a_pdf_that_anybody_may_read_is_read_with_pages(parts: ResearchParts) -> None:
@@ -98,7 +98,7 @@ async def test_a_pdf_that_anybody_may_read_is_read_with_pages(parts: ResearchPar
     part = read_text(read, ["references"])
     assert "## 5. References" in part
     assert "Introduction" not in part
-    assert "No section is 99" in read_text(read, ["99"])
+    assert "There is no section 99" in read_text(read, ["99"])
     count = len(parts.fakes.asked)
     await parts.texts.read(parse_id(LEARNING.doi))
     assert len(parts.fakes.asked) == count, "the text is kept"
@@ -107,11 +107,11 @@ async def test_a_pdf_that_anybody_may_read_is_read_with_pages(parts: ResearchPar
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (scanned(), "pictures of pages alone (a scan)"),
+        (scanned(), "The PDF is a scan"),
         (encrypted(), "encrypted with a password"),
-        (b"%PDF-1.7\n" + b"\0" * 5_000, "The PDF is broken"),
+        (b"%PDF-1.7\n" + b"\0" * 5_000, "The PDF is corrupt"),
         (b"<html>log in</html>", "neither a PDF nor LaTeX"),
-        (b"%PDF-1.4\n" + b"0" * 51 * 1024**2, "more than 50 MB"),
+        (b"%PDF-1.4\n" + b"0" * 51 * 1024**2, "larger than 50 MB"),
     ],
     ids=["scanned", "encrypted", "broken", "html", "large"],
 )
@@ -141,4 +141,4 @@ async def test_a_paper_that_nobody_may_read_has_its_abstract_alone(parts: Resear
     assert parts.fakes.asked_of("unpaywall")
     parts.fakes.faults["unpaywall"] = "500"
     (notice,) = (await parts.texts.read(parse_id(KNOWN[8].doi))).notices
-    assert notice == "Unpaywall answers with an error (500)."
+    assert notice == "Unpaywall responded with an error (500)."

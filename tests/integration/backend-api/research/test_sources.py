@@ -81,12 +81,12 @@ async def test_keys_and_contact_are_sent_to_their_own_source_alone(parts: Resear
 @pytest.mark.parametrize(
     ("fault", "said"),
     [
-        ("500", "answers with an error (500)"),
-        ("html", "answers with a web page in the place of data"),
-        ("cut", "cut or broken"),
-        ("empty", "cut or broken"),
-        ("throttled", "asked too often"),
-        ("forbidden", "wants a key"),
+        ("500", "responded with an error (500)"),
+        ("html", "sent a web page instead of data"),
+        ("cut", "incomplete or corrupt"),
+        ("empty", "incomplete or corrupt"),
+        ("throttled", "rate limiting"),
+        ("forbidden", "needs a key"),
     ],
 )
 @pytest.mark.parametrize(("name", "label"), [("openalex", "OpenAlex"), ("arxiv", "arXiv")])
@@ -117,13 +117,13 @@ async def test_a_source_that_is_slow_or_away_is_not_waited_for() -> None:
 
 
 async def test_where_all_fail_it_is_an_error_and_what_is_in_none_is_not_found(parts: ResearchParts) -> None:
-    with pytest.raises(PaperNotFoundError, match=r"No source has a paper of the id 10\.1000/nothing"):
+    with pytest.raises(PaperNotFoundError, match=r"No source has a paper with the id 10\.1000/nothing"):
         await parts.papers.details(parse_id("10.1000/nothing"))
     with pytest.raises(PaperNotFoundError):
         await parts.papers.details(parse_id("2401.00001"))
     for name in parts.fakes.urls:
         parts.fakes.faults[name] = "500"
-    with pytest.raises(SourcesFailedError, match="OpenAlex answers with an error"):
+    with pytest.raises(SourcesFailedError, match="OpenAlex responded with an error"):
         await parts.papers.search(query("deep learning"))
     with pytest.raises(SourcesFailedError):
         await parts.papers.details(parse_id(RESNET.doi))
@@ -131,7 +131,9 @@ async def test_where_all_fail_it_is_an_error_and_what_is_in_none_is_not_found(pa
 
 async def test_a_paper_is_not_called_unknown_while_a_source_has_not_answered(parts: ResearchParts) -> None:
     parts.fakes.faults["crossref"] = "500"
-    with pytest.raises(SourcesFailedError, match=r"No source that answered has a paper of the id .* Crossref"):
+    with pytest.raises(
+        SourcesFailedError, match=r"None of the sources that responded has a paper with the id .* Crossref"
+    ):
         await parts.papers.details(parse_id("10.1000/nothing"))
 
 
@@ -194,7 +196,7 @@ async def test_code_and_data_come_from_pages_of_papers(parts: ResearchParts) -> 
     assert "web page" in notice
     none = await parts.texts.code(parse_id(KNOWN[2].doi))
     assert none.links == []
-    assert "not on arXiv" in none.notices[0]
+    assert "no arXiv id" in none.notices[0]
 
 
 async def test_a_call_that_is_cancelled_asks_nobody_any_more(parts: ResearchParts) -> None:

@@ -81,7 +81,7 @@ async def test_one_that_reads_and_writes_no_more_is_ended(endpoint: RunningEndpo
         await start(one, "bash", "-c", f"echo up; exec 0<&- 1>&-; exec sleep {seconds}")
         assert await one.recv() == "up"
         code, reason = await closed(one)
-        assert (code, reason) == (ENDED, "it neither reads nor writes any more")
+        assert (code, reason) == (ENDED, "it has closed its input and output")
     await asyncio.to_thread(await_true, lambda: not processes_with(f"sleep {seconds}"))
 
 

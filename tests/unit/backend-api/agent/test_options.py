@@ -172,11 +172,11 @@ def test_a_rule_names_a_tool_exactly_or_by_a_glob_and_one_that_would_not_act_is_
         assert not refusal("never", {}, {field: ["File_*", "MCP__github__*"]})
     assert "There is no tool File_*" in refusal("never", asks, {"allowed_tools": ["File_*"]})
     allowed = {"allowed_tools": ["file_write"]}
-    assert refusal("never", allowed, allowed).startswith("body.options.allowed_tools: allowed_tools acts only")
+    assert refusal("never", allowed, allowed).startswith("body.options.allowed_tools: allowed_tools has an effect only")
     command = {"allowed_tools": ["file_write(ls *)"]}
     assert not refusal("never", asks | command, command)
     assert not refusal("never", {"asked_tools": ["file_write"]} | command, command)
-    assert "allowed_tools acts only" in refusal("never", command, command)
+    assert "allowed_tools has an effect only" in refusal("never", command, command)
     assert "There is no tool fly(ls)" in refusal("never", asks, {"allowed_tools": ["fly(ls)"]})
 
 

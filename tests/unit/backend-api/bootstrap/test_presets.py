@@ -35,11 +35,11 @@ def built(folder: Path, more: str, default_preset: str = "general") -> Presets:
         ('model = "gone"', "model: gone is not available. Models: quick, deep"),
         ('model = "quick"\n[options]\nenable_thinking = true', "options.enable_thinking: Quick does not think"),
         ('model = "deep"\n[options]\nenable_thinking = false', "options.enable_thinking: Deep always thinks"),
-        ('[options]\nthinking_effort = "max"', "options.thinking_effort: thinking_effort acts only together"),
+        ('[options]\nthinking_effort = "max"', "options.thinking_effort: thinking_effort has an effect only"),
         ('[options]\nasked_tools = ["think"]', "options.asked_tools: think names only tools that change nothing"),
-        ('[options]\nallowed_tools = ["file_write"]', "options.allowed_tools: allowed_tools acts only together"),
+        ('[options]\nallowed_tools = ["file_write"]', "options.allowed_tools: allowed_tools has an effect only"),
         ('[options]\ndenied_tools = ["gone"]', "options.denied_tools: There is no tool gone"),
-        ("[options", r"what stands between the lines of \+\+\+ is no TOML"),
+        ("[options", r"what stands between the lines of \+\+\+ is not valid TOML"),
     ],
 )
 def test_a_preset_that_would_not_act_is_refused(tmp_path: Path, more: str, reason: str) -> None:

@@ -163,17 +163,17 @@ def test_an_address_of_a_provider_that_none_can_have_stops_the_start(
     monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     wrongs = {
-        "htp:/x": "begins with http:// or https://",
-        "llm.example.org/v1": "begins with http:// or https://",
-        "http://": "stands the host",
-        "http://[::1": "host is no name",
-        "http://a b/v1": "no spaces",
-        "http://llm.example.org:99999": "a number from 1 to 65535",
-        "https://anna:hidden@llm.example.org/v1": "no user name and no password",
-        "https://llm.example.org/v1#x": "no # in it",
-        "https://llm.example.org/v1?version=hidden": r"no \? in it",
-        "https://llm.example.org/v1?": r"no \? in it",
-        "http://[::1]llm.example.org/v1": "stands the host",
+        "htp:/x": "must begin with http:// or https://",
+        "llm.example.org/v1": "must begin with http:// or https://",
+        "http://": "the host is missing",
+        "http://[::1": "host is neither a name nor",
+        "http://a b/v1": "can't contain spaces",
+        "http://llm.example.org:99999": "must be a number from 1 to 65535",
+        "https://anna:hidden@llm.example.org/v1": "can't contain a user name or password",
+        "https://llm.example.org/v1#x": "can't contain #",
+        "https://llm.example.org/v1?version=hidden": r"can't contain \?",
+        "https://llm.example.org/v1?": r"can't contain \?",
+        "http://[::1]llm.example.org/v1": "the host is missing",
     }
     for address, reason in wrongs.items():
         monkeypatch.setenv(name, address)

@@ -54,6 +54,6 @@ def test_what_a_word_means(word: Any, reason: Any) -> None:
 
 def test_the_words_of_the_provider_are_told() -> None:
     error = broken_off("It", "error", None, {"message": "upstream is gone", "code": 502})
-    assert error.detail == 'It ended its answer before it was whole ("error", upstream is gone). Try again.'
+    assert error.detail == 'It ended its answer before it was complete ("error", upstream is gone). Try again.'
     assert error.may_retry
     assert "{'" not in broken_off("It", {"a": 1}, {"b": [2]}).detail

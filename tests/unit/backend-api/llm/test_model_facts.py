@@ -141,7 +141,7 @@ def test_the_deployments_file_counts_more_field_by_field(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[[model]\n", "is no TOML"),
+        ("[[model]\n", "is not valid TOML"),
         ('[[model]]\nnames = ["a"]\n[[model]]\nnames = ["b"]\nwindow = 1', "number 2, field window"),
         ('[[model]]\nnames = ["a"]\nprices = { input = -1, output = 1 }', "number 1, field prices.input"),
         ('[[model]]\nnames = ["a"]\nprices = { input = nan, output = 1 }', "number 1, field prices.input"),

@@ -203,7 +203,7 @@ def test_what_is_null_counts_as_missing() -> None:
 def test_a_name_that_is_there_twice_counts_once() -> None:
     listing = taken(ListedTool("a", "One.", PLAIN), ListedTool("a", "Two.", PLAIN))
     assert [tool.description for tool in listing.tools] == ["[Of the MCP server box] One."]
-    assert listing.left_out == ["a (its name is there twice)"]
+    assert listing.left_out == ["a (another tool has the same name)"]
 
 
 def test_names_without_an_end_descriptions_and_numbers_of_tools_are_bounded() -> None:

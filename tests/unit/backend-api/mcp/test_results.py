@@ -101,4 +101,4 @@ def test_a_resource_that_is_text_is_read(media_type: str) -> None:
     ("content", "media_type"), [(b"a\0b", "text/plain"), (b"\xff\xfe\xfd", "text/csv"), (b"%PDF", "application/pdf")]
 )
 def test_of_a_resource_that_is_no_text_it_is_told(content: bytes, media_type: str) -> None:
-    assert given(resource(content, media_type)) == ("(file:///a, which is no text.)", None)
+    assert given(resource(content, media_type)) == ("(file:///a, which is not text.)", None)

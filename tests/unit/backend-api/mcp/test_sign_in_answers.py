@@ -30,22 +30,25 @@ def registered(**client: Any) -> tuple[str, dict[str, Any]]:
 HARM: dict[str, tuple[tuple[str, dict[str, Any]], str]] = {
     "javascript": (of_metadata(authorization_endpoint="javascript:alert(1)"), "does not say where"),
     "file": (of_metadata(authorization_endpoint="file:///etc/passwd"), "does not say where"),
-    "page without https": (of_metadata(authorization_endpoint="http://x.example.org/a"), "no address with https"),
-    "tokens without https": (of_metadata(token_endpoint="http://x.example.org/token"), "no address with https"),
+    "page without https": (of_metadata(authorization_endpoint="http://x.example.org/a"), "does not use https"),
+    "tokens without https": (of_metadata(token_endpoint="http://x.example.org/token"), "does not use https"),
     "tokens to a private address": (of_metadata(token_endpoint="https://10.0.0.1/token"), "not a public address"),
-    "registration at a private name": (of_metadata(registration_endpoint="https://x.internal/"), "no public name"),
+    "registration at a private name": (
+        of_metadata(registration_endpoint="https://x.internal/"),
+        "not a public host name",
+    ),
     "a password in an address": (of_metadata(token_endpoint="https://u:p@x.example.org/t"), "user name or password"),
-    "another issuer": (of_metadata(issuer="https://evil.example.org"), "says of itself that it is another"),
+    "another issuer": (of_metadata(issuer="https://evil.example.org"), "names a different issuer"),
     "no PKCE": (of_metadata(code_challenge_methods_supported=None), "PKCE"),
     "plain PKCE": (of_metadata(code_challenge_methods_supported=["plain"]), "PKCE"),
-    "no registration": (of_metadata(registration_endpoint=None), "registers no clients"),
+    "no registration": (of_metadata(registration_endpoint=None), "does not support dynamic client registration"),
     "large metadata": (of_metadata(scopes_supported=["x" * 300_000]), "more than 256 KB"),
     "nested": (("metadata", {"content": b"[" * 90_000}), "does not say where"),
     "no JSON": (("metadata", {"content": b"<html>"}), "does not say where"),
     "another resource": (("resource", {"json": resource(resource="https://bank.example.org")}), "about another server"),
     "a private authorization server": (
         ("resource", {"json": resource(authorization_servers=[INSIDE])}),
-        "fetched from|not a public address",
+        "Port .* is not allowed|not a public address",
     ),
     "metadata at a private address": (
         ("metadata", {"status_code": 307, "headers": {"Location": f"{INSIDE}/x"}}),
@@ -53,19 +56,19 @@ HARM: dict[str, tuple[tuple[str, dict[str, Any]], str]] = {
     ),
     "a challenge to a private address": (
         ("server", {"status_code": 401, "headers": {"WWW-Authenticate": f'Bearer resource_metadata="{INSIDE}/"'}}),
-        "fetched from|not a public address",
+        "Port .* is not allowed|not a public address",
     ),
-    "a registration that is none": (registered(client_id=7), "registered no client"),
+    "a registration that is none": (registered(client_id=7), "did not register a usable client"),
     "a client that can't be used": (
         registered(client_id="x", token_endpoint_auth_method="private_key_jwt"),
-        "registered no client",
+        "did not register a usable client",
     ),
-    "a client with a line in its name": (registered(client_id="a\r\nb"), "registered no client"),
+    "a client with a line in its name": (registered(client_id="a\r\nb"), "did not register a usable client"),
     "a redirected registration": (
         ("register", {"status_code": 307, "headers": {"Location": f"{INSIDE}/r"}}),
-        "registered no client",
+        "did not register a usable client",
     ),
-    "a server that is ill": (("metadata", {"status_code": 503}), "answers with the status 503"),
+    "a server that is ill": (("metadata", {"status_code": 503}), "responds with status 503"),
 }
 
 
@@ -141,7 +144,7 @@ async def test_a_client_that_is_registered_at_one_authorization_server_is_told_t
 ) -> None:
     elsewhere = target(client_id="us", client_secret="s3cret", issuer="https://x.example.org").server
     here = replace(elsewhere, issuer=ISSUER)
-    with pytest.raises(McpSignInError, match=r"another authorization server than https://x\.example\.org"):
+    with pytest.raises(McpSignInError, match=r"different authorization server than https://x\.example\.org"):
         await authorizer.begin(McpTarget(server=elsewhere), ANNA, REDIRECT)
     asked = await authorizer.begin(McpTarget(server=here), ANNA, REDIRECT)
 

@@ -90,11 +90,11 @@ async def test_a_finding_whose_words_were_read_is_taken_with_its_place_and_shown
 @pytest.mark.parametrize(
     ("wrong", "reason"),
     [
-        ({"record": ""}, "there is no record ''. Keep the paper by corpus_add"),
+        ({"record": ""}, "there is no record ''. Keep the paper with corpus_add"),
         ({"record": "made-up"}, "there is no record 'made-up'"),
-        ({"section": ""}, "names no section and no page"),
-        ({"section": "7"}, "the paper has no such place. Sections: abstract; 1. Introduction"),
-        ({"section": "2"}, "stands in another place: 1. Introduction (page 1). Name that."),
+        ({"section": ""}, "names no section or page"),
+        ({"section": "7"}, "the paper has no such section or page. Sections: abstract; 1. Introduction"),
+        ({"section": "2"}, "is in another place: 1. Introduction (page 1). Name that place."),
         ({"quote": "Trees need no water at all to grow"}, "is not in the text that was read"),
         ({"quote": "Trees"}, "shorter than 20 characters"),
         ({"quote": ""}, "shorter than 20 characters"),
@@ -117,7 +117,7 @@ async def test_what_another_run_has_read_is_not_quoted() -> None:
     tools = await made(reads=False)
     done = await tools.submit(tools.finding())
     assert not done.success
-    assert "this run has not read that paper. Read it by paper_read" in done.output
+    assert "this run has not read that paper. Read it with paper_read" in done.output
 
 
 async def test_only_agents_that_research_have_it() -> None:

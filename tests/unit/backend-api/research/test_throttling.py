@@ -44,11 +44,11 @@ async def test_turns_follow_one_another_and_what_would_take_too_long_is_told_at_
         await asyncio.sleep(0)
         assert not waits.done()
     await waits
-    with pytest.raises(SourceFaultError, match="again in 30 seconds"):
+    with pytest.raises(SourceFaultError, match="to wait 30 seconds"):
         async with throttle.turn("b", rate):
             pass
     await throttle.learn("a", 429, {"retry-after": "60"})
-    with pytest.raises(SourceFaultError, match="again in 60 seconds"):
+    with pytest.raises(SourceFaultError, match="to wait 60 seconds"):
         async with throttle.turn("a", rate):
             pass
 

@@ -141,7 +141,7 @@ async def test_what_a_look_has_told_is_not_told_again() -> None:
     async with working(worker_for(stage, model, tools_of(stage))):
         await stage.until_finished(await stage.say(session, "again?"))
     (*_, again) = stage.payloads(session, ToolFinished)
-    assert again.preview == "built\n[ended, exit code 0; this was told to you before]"
+    assert again.preview == "built\n[ended, exit code 0; this was already reported to you]"
     other, later_id = await begun(stage, model)
     stage.sandbox_commands.end(later_id, "built later")
     async with watched(stage):
@@ -261,7 +261,7 @@ async def test_what_is_told_by_itself_while_a_call_looks_is_not_told_by_that_as_
     async with working(worker_for(stage, model, BackgroundToolSource(source))):
         await stage.until_finished(await stage.say(session, "stop it"))
     result = stage.payloads(session, ToolFinished)[-1]
-    assert result.preview == "[ended, exit code 0; what it wrote is told to you by itself]"
+    assert result.preview == "[ended, exit code 0; its output is reported to you automatically]"
     assert ["built" in note for note in notes(model)] == [True]
 
 

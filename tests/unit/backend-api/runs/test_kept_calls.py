@@ -64,7 +64,7 @@ async def test_beyond_the_limit_a_call_is_told_without_what_was_sent_and_answere
     assert (request.omitted, request.payload, request.body, request.digest) == ("limit", None, None, "")
     assert (response.omitted, response.payload, response.body) == ("limit", None, None)
     assert (request.number, response.number, response.outcome, response.usage.input) == (1, 1, "stop", 10)
-    with pytest.raises(EventBodyNotFoundError, match="not kept"):
+    with pytest.raises(EventBodyNotFoundError, match="not stored"):
         await whole(stage, session, 1)
 
 

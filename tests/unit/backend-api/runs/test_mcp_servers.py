@@ -238,7 +238,7 @@ async def test_another_worker_that_goes_on_offers_the_same_though_the_server_is_
 
 
 async def test_one_that_fails_costs_one_notice_and_never_the_run() -> None:
-    stage, server, clock = Stage(), Server(fails="It answers with the status 503."), Clock()
+    stage, server, clock = Stage(), Server(fails="It responds with status 503."), Clock()
     model = ScriptedModel(DONE)
     async with working(worker(stage, model, server, clock=clock)):
         session = await stage.open_session(title="named")
@@ -250,7 +250,7 @@ async def test_one_that_fails_costs_one_notice_and_never_the_run() -> None:
         assert len(server.connected) == 2
         [notice] = stage.payloads(session, Notice)
         assert notice.code == "mcp_failed"
-        assert notice.params == {"server": "box", "reason": "It answers with the status 503.", "cause": "status"}
+        assert notice.params == {"server": "box", "reason": "It responds with status 503.", "cause": "status"}
         server.fails = None
         clock.ahead = timedelta(minutes=4)
         await stage.until_finished(await stage.say(session, "go"))
@@ -261,7 +261,7 @@ async def test_one_that_fails_costs_one_notice_and_never_the_run() -> None:
 async def test_one_that_could_not_be_asked_anew_is_asked_a_minute_later_and_what_was_told_of_it_stays() -> None:
     stage, server, clock = (
         Stage(),
-        Server(lists=replace(listing("get"), left_out=["bad (its schema is none)"])),
+        Server(lists=replace(listing("get"), left_out=["bad (its schema is invalid)"])),
         Clock(),
     )
     model = ScriptedModel(calls("get"), DONE)
@@ -274,7 +274,7 @@ async def test_one_that_could_not_be_asked_anew_is_asked_a_minute_later_and_what
         await stage.until_finished(await stage.say(session, "go"))
         assert len(server.connected) == asked
         clock.ahead, server.fails = timedelta(minutes=2), None
-        server.lists = replace(listing("get", "new"), left_out=["bad (its schema is none)"])
+        server.lists = replace(listing("get", "new"), left_out=["bad (its schema is invalid)"])
         await stage.until_finished(await stage.say(session, "go"))
     assert offered(model)[-2:] == [["mcp__box__get"], ["mcp__box__get", "mcp__box__new"]]
     assert [notice.code for notice in stage.payloads(session, Notice)] == ["mcp_left_out"]
@@ -376,7 +376,7 @@ async def test_a_call_in_a_session_that_is_forgotten_is_made_once_more_in_a_new_
 
     async def forget(_: ToolCall) -> None:
         if len(server.calls) % 2:
-            raise McpNotCalledError("It does not know the session any more.", "ended")
+            raise McpNotCalledError("It no longer recognises the session.", "ended")
 
     server.answer = forget
     model = ScriptedModel(calls("get"), calls("put"), calls("get"), calls("put"), DONE)
@@ -393,7 +393,7 @@ async def test_where_the_new_session_is_of_no_use_either_the_model_is_told_that_
     stage, server = Stage(), Server()
 
     async def forget(_: ToolCall) -> None:
-        raise McpNotCalledError("It does not know the session any more.", "ended")
+        raise McpNotCalledError("It no longer recognises the session.", "ended")
 
     server.answer = forget
     model = ScriptedModel(calls("get"), DONE)

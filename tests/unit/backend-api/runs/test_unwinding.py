@@ -120,7 +120,7 @@ async def test_a_stop_that_cannot_be_stored_is_obeyed_once_the_store_is_back(cap
         ledger.is_away = True
         await stage.stop(session)
         await until(lambda: worker._free == worker._slots, within_s=10)
-        assert "run left until the store is back" in caplog.text
+        assert "run left until the database is back" in caplog.text
         assert "run left without an end" not in caplog.text
         assert worker.services.histories.borrow(session).last_seq
         ledger.is_away = False

@@ -98,8 +98,8 @@ def test_a_wrong_line_is_told_with_what_is_wrong(cron: str, said: str, fault: Cr
         ("0 0 ? * *", "The day of the month (3rd field)", "cron_day"),
         ("60 * * * *", "The minute (1st field)", "cron_minute"),
         ("0 0 31 2 *", "The day of the month (3rd field)", "cron_day"),
-        ("@daily", "@daily is a short form that is not taken here: write 0 0 * * *.", "cron_fields"),
-        (" @Hourly ", "@Hourly is a short form that is not taken here: write 0 * * * *.", "cron_fields"),
+        ("@daily", "@daily is a short form that is not supported: write 0 0 * * *.", "cron_fields"),
+        (" @Hourly ", "@Hourly is a short form that is not supported: write 0 * * * *.", "cron_fields"),
         ("0 0 9 * * 1", "leave out that of the seconds", "cron_fields"),
     ],
 )

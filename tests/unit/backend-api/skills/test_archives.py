@@ -63,11 +63,11 @@ def test_what_is_packed_is_read_as_it_was() -> None:
         ("./a.txt", "leads out"),
         ("/etc/passwd", "absolute"),
         ("C:/x.txt", "absolute"),
-        ("a//b.txt", "no name for a file"),
-        ("a\nb.txt", "no name for a file"),
-        ("a/b/c/d/e/f/g.txt", "no name for a file"),
-        pytest.param("\u4e2d" * 86 + "/x.txt", "no name for a file", id="more than 255 bytes"),
-        ("skill.md", "there twice"),
+        ("a//b.txt", "not a valid file name"),
+        ("a\nb.txt", "not a valid file name"),
+        ("a/b/c/d/e/f/g.txt", "not a valid file name"),
+        pytest.param("\u4e2d" * 86 + "/x.txt", "not a valid file name", id="more than 255 bytes"),
+        ("skill.md", "occurs twice"),
         ("SKILL.md/x", "a file and a folder"),
     ],
 )
@@ -94,13 +94,13 @@ def test_an_empty_name_is_refused() -> None:
         nameless = zipfile.ZipInfo("x")
         nameless.filename = nameless.orig_filename = ""
         archive.writestr(nameless, b"x")
-    assert "no name for a file" in refused(content.getvalue())
-    assert "no name for a file" in refused(packed({"SKILL.md": MAIN, "a.txt": b"x"}).replace(b"a.txt", b"\0.txt"))
+    assert "not a valid file name" in refused(content.getvalue())
+    assert "not a valid file name" in refused(packed({"SKILL.md": MAIN, "a.txt": b"x"}).replace(b"a.txt", b"\0.txt"))
 
 
 def test_a_name_with_a_backslash_is_refused() -> None:
     content = packed({"SKILL.md": MAIN, "a/b.txt": b"x"}).replace(b"a/b.txt", b"a\\b.txt")
-    assert "no name for a file" in refused(content)
+    assert "not a valid file name" in refused(content)
 
 
 @pytest.mark.parametrize("kind", [stat.S_IFLNK, stat.S_IFCHR, stat.S_IFBLK, stat.S_IFIFO, stat.S_IFSOCK])
@@ -114,15 +114,15 @@ def test_a_name_that_is_there_twice_is_refused() -> None:
     with zipfile.ZipFile(content, "w") as archive:
         for name in ("SKILL.md", "a.txt", "a.txt"):
             archive.writestr(name, MAIN)
-    assert "there twice" in refused(content.getvalue())
+    assert "occurs twice" in refused(content.getvalue())
 
 
 def test_what_unpacks_to_gigabytes_is_refused_whatever_it_says_of_its_size() -> None:
     content = packed({"SKILL.md": MAIN, "zeros": bytes(MAX_BYTES + 1)})
     assert len(content) < 100_000
-    assert "Unpacked this is more" in refused(content)
+    assert "Unpacked, this exceeds" in refused(content)
     real = struct.pack("<I", MAX_BYTES + 1)
-    assert "Unpacked this is more" not in refused(content.replace(real, struct.pack("<I", 10)))
+    assert "Unpacked, this exceeds" not in refused(content.replace(real, struct.pack("<I", 10)))
 
 
 def test_too_many_files_are_refused() -> None:

@@ -28,17 +28,17 @@ def test_fields_of_others_are_left_alone_and_a_description_is_one_line() -> None
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("Do.", "begins with a line of ---"),
-        ("---\nname: a\n", "begins with a line of ---"),
-        ("---\n- a\n---\nDo.", "begins with a line of ---"),
-        ("---\nname: [a\ndescription: b\n---\nDo.", "no YAML in line"),
-        ("---\nname: !!python/object/apply:os.system [id]\ndescription: b\n---\nDo.", "no YAML in line 2"),
+        ("Do.", "must begin with a line of ---"),
+        ("---\nname: a\n", "must begin with a line of ---"),
+        ("---\n- a\n---\nDo.", "must begin with a line of ---"),
+        ("---\nname: [a\ndescription: b\n---\nDo.", "not valid YAML in line"),
+        ("---\nname: !!python/object/apply:os.system [id]\ndescription: b\n---\nDo.", "not valid YAML in line 2"),
         ("---\na: &a [x, x]\nb: [*a, *a]\nname: a\ndescription: b\n---\nDo.", "uses an alias"),
-        (f"---\nname: {'[' * 3000}\n---\nDo.", "no YAML"),
-        ('---\nx: !!float ""\nname: a\ndescription: b\n---\nDo.', "no YAML"),
-        ("---\nx: !!bool perhaps\nname: a\ndescription: b\n---\nDo.", "no YAML"),
-        ("---\nx: !!timestamp soon\nname: a\ndescription: b\n---\nDo.", "no YAML"),
-        (f"---\nx: {'1:' * 400}1.5\nname: a\ndescription: b\n---\nDo.", "no YAML"),
+        (f"---\nname: {'[' * 3000}\n---\nDo.", "not valid YAML"),
+        ('---\nx: !!float ""\nname: a\ndescription: b\n---\nDo.', "not valid YAML"),
+        ("---\nx: !!bool perhaps\nname: a\ndescription: b\n---\nDo.", "not valid YAML"),
+        ("---\nx: !!timestamp soon\nname: a\ndescription: b\n---\nDo.", "not valid YAML"),
+        (f"---\nx: {'1:' * 400}1.5\nname: a\ndescription: b\n---\nDo.", "not valid YAML"),
         (f"---\nname: a\ndescription: b\nx: {'y' * 20_000}\n---\nDo.", "larger than 16 KB"),
         ("---\nname: a\n---\nDo.", "no description"),
         ("---\nname: 12\ndescription: b\n---\nDo.", "no name"),
@@ -49,7 +49,7 @@ def test_fields_of_others_are_left_alone_and_a_description_is_one_line() -> None
         (f"---\nname: a\ndescription: {'b' * 1025}\n---\nDo.", "one line of at most 1024"),
         ("---\nname: a\ndescription: b\u202ec\n---\nDo.", "U+202E"),
         ("---\nname: a\ndescription: b\n---\nDo\U000e0041.", "U+E0041"),
-        ("---\nname: a\ndescription: b\n---\n \n", "says nothing"),
+        ("---\nname: a\ndescription: b\n---\n \n", "has no text"),
         (f"---\nname: a\ndescription: b\n---\n{'x' * 50_001}", "more than 50000"),
         (f"---\nname: a\ndescription: b\n---\n{'x' * 300_000}", "larger than 256 KB"),
     ],
@@ -65,7 +65,7 @@ def test_signs_of_other_scripts_and_emoji_are_taken() -> None:
 
 
 def test_what_is_no_text_is_refused() -> None:
-    with pytest.raises(SkillRefusedError, match="no UTF-8 text"):
+    with pytest.raises(SkillRefusedError, match="not UTF-8 text"):
         parse_main(b"---\nname: \xff\n---\n")
 
 

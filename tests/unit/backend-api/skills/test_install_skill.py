@@ -92,13 +92,13 @@ async def test_one_is_kept_with_its_address_for_whoever_asked_and_asks_for_no_mo
         (zipped(**{"/etc/passwd": b"x"}), "absolute"),
         (zipped(link=b"/etc/passwd", kind=stat.S_IFLNK | 0o777), "link or a device"),
         (zipped(device=b"", kind=stat.S_IFCHR | 0o600), "link or a device"),
-        (zipped(large=bytes(MAX_BYTES + 1)), "more than"),
+        (zipped(large=bytes(MAX_BYTES + 1)), "exceeds"),
         (zipped("Knots"), "small letters"),
         (b"<html>A page about it</html>", "neither a zip archive nor"),
         (b"", "neither a zip archive nor"),
         (zipped()[:-30], "damaged"),
-        (fetched(zipped(), status=404), "answered 404"),
-        (fetched(zipped(), status=304), "answered 304"),
+        (fetched(zipped(), status=404), "with status 404"),
+        (fetched(zipped(), status=304), "with status 304"),
     ],
 )
 async def test_what_is_no_skill_is_refused_whole_and_what_was_there_stays(
@@ -129,7 +129,7 @@ async def test_a_single_file_is_known_by_its_name_or_type(url: str, led_to: str,
 
 
 async def test_a_server_that_fails_is_told_as_that() -> None:
-    with pytest.raises(UpstreamError, match="answered 503"):
+    with pytest.raises(UpstreamError, match="with status 503"):
         await Installing(fetched(zipped(), status=503)).install(ANNA, URL)
 
 
@@ -156,7 +156,7 @@ async def test_an_agent_that_names_another_skill_than_there_is_installs_nothing(
     done = await there.by_agent()
     assert (done.success, done.output) == (
         False,
-        "Nothing was installed. The skill found there is named nets, not knots.",
+        "The skill was not installed. The skill found there is named nets, not knots.",
     )
     assert await there.own.store.entries(ANNA) == []
 
@@ -166,7 +166,7 @@ async def test_an_agent_puts_nothing_in_the_place_of_a_skill_from_elsewhere_and_
     await there.install.add(ANNA, "k.zip", zipped(tie=b"mine"))
     done = await there.by_agent()
     assert not done.success
-    assert "There is a skill knots already" in done.output
+    assert "The skill knots already exists" in done.output
     assert there.web.limits == []
     assert (await there.own.get(ANNA, "knots")).contents["tie"] == b"mine"
     await there.install(ANNA, URL)
@@ -199,8 +199,8 @@ async def test_an_agent_puts_nothing_before_a_skill_of_the_server() -> None:
     "fault",
     [
         AddressRefusedError("10.0.0.1 is not a public address."),
-        FetchTooLargeError("There is more than 8192 KB."),
-        FetchFailedError("No server can be reached there."),
+        FetchTooLargeError("The response is larger than 8192 KB."),
+        FetchFailedError("The server can't be reached."),
         SkillLimitError("You have 50 skills."),
     ],
 )
@@ -208,7 +208,7 @@ async def test_what_can_not_be_installed_is_told_to_the_agent_with_the_reason(
     fault: AddressRefusedError | FetchTooLargeError | FetchFailedError | SkillLimitError,
 ) -> None:
     done = await Installing(fault).by_agent()
-    assert (done.success, done.output) == (False, f"Nothing was installed. {fault.detail}")
+    assert (done.success, done.output) == (False, f"The skill was not installed. {fault.detail}")
 
 
 @pytest.mark.parametrize("arguments", [{"url": URL}, {"name": "knots"}, {"name": "k\nx", "url": URL}])

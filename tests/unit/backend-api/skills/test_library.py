@@ -61,7 +61,7 @@ def test_what_is_wrong_refuses_the_start_with_the_folder_and_the_reason(
     skills.mkdir()
     place = add(skills, "knots")
     (place / "SKILL.md").write_text("no head")
-    with pytest.raises(SkillFolderError, match=r"knots: SKILL\.md begins with"):
+    with pytest.raises(SkillFolderError, match=r"knots: SKILL\.md must begin with"):
         read_library(skills)
     (place / "SKILL.md").write_text(TEXT.format(name="other", description="x"))
     with pytest.raises(SkillFolderError, match="its folder has another name"):

@@ -33,7 +33,7 @@ def test_a_word_document_has_its_pictures(tmp_path: Path) -> None:
     text = '# 图\n\n![a "chart"](chart.png) ![photo](photo.jpg) ![web](https://a.example/x.png) ![key](secret.png)\n'
     said = made(tmp_path, "documents/scripts/md_to_docx.py", text, "out.docx")
     assert said.startswith("Wrote out.docx. Left out: image web (")
-    assert "image key (secret.png is no PNG or JPEG)" in said
+    assert "image key (secret.png is not a PNG or JPEG)" in said
     with zipfile.ZipFile(tmp_path / "out.docx") as packed:
         assert packed.read("word/media/image1.png") == PNG
         assert packed.read("word/media/image2.jpeg") == JPEG

@@ -72,7 +72,7 @@ async def test_one_that_fails_is_told_once_and_stops_no_other() -> None:
     assert [name for _, name, _ in folders.put_there] == ["fine"]
     assert "/skills/broken" in told[0]
     assert "There is no room." in told[0]
-    assert "not written within 0.05 seconds" in told[1]
+    assert "took longer than 0.05 seconds" in told[1]
     assert "There is no skill gone" in told[2]
     assert await place(sandbox, ANNA, ["broken", "stuck", "gone", "fine"]) == []
 

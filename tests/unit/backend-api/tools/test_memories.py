@@ -147,7 +147,7 @@ def test_what_changes_them_counts_as_a_change_in_plan_mode_and_before_an_approva
 @pytest.mark.parametrize(
     ("arguments", "field", "told"),
     [
-        *(({"path": text, "file_text": "tea"}, "path", "signs that nobody sees") for text in ("\u200b", "\u3164")),
+        *(({"path": text, "file_text": "tea"}, "path", "invisible characters") for text in ("\u200b", "\u3164")),
         ({"path": "a\0b", "file_text": "tea"}, "path", "NUL (U+0000)"),
         ({"path": "tea.md", "file_text": "a\0b"}, "file_text", "NUL (U+0000)"),
     ],

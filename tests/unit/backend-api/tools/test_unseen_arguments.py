@@ -49,7 +49,7 @@ async def test_a_text_in_which_nothing_is_seen_is_refused(
 ) -> None:
     done = await run(name, beside | {field: text})
     check_refused(done, field)
-    assert "nothing but white space or signs that nobody sees" in done.output
+    assert "only white space or invisible characters" in done.output
 
 
 @pytest.mark.parametrize(("name", "beside", "field"), PLACES)

@@ -320,5 +320,5 @@ def pdf_text(content: bytes) -> str:
 )
 async def test_a_style_that_is_no_csl_ends_with_a_clear_error_and_no_document(csl: str) -> None:
     wanted = replace(rendering("html", "Nets [@k2].", references=references()), csl=csl)
-    with pytest.raises(ExportInvalidError, match="can't be made"):
+    with pytest.raises(ExportInvalidError, match="could not be created"):
         await ExportPrograms().render(wanted)

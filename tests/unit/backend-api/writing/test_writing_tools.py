@@ -87,7 +87,7 @@ async def test_a_paper_is_written_with_citations_of_records(tools: Tools) -> Non
     draft = await tools.call("draft_read", project=name)
     assert "[@lecun2015deep] rec_1: Deep learning (2015)" in draft.output
     assert "# Introduction (s1)" in (await tools.call("draft_read", project=name, part="whole")).output
-    assert "0 findings keep it from being exported" in (await tools.call("citations_check", project=name)).output
+    assert "0 findings block the export" in (await tools.call("citations_check", project=name)).output
     assert name in (await tools.call("project_list")).output
 
 
@@ -99,7 +99,7 @@ async def test_who_writes_over_an_older_text_reads_the_present_one(tools: Tools)
     late = await tools.call("section_write", project=name, section="s1", text="Three.", etag=older)
     assert not late.success
     assert "-One.\n+Two." in late.output
-    assert f"Present etag: {tools.etag('s1')}\nPresent text:\nTwo." in late.output
+    assert f"Current etag: {tools.etag('s1')}\nCurrent text:\nTwo." in late.output
 
 
 async def test_a_refined_section_waits_for_the_person(tools: Tools) -> None:

@@ -95,5 +95,5 @@ async def test_the_next_generation_is_refused_once_its_image_is_no_longer_allowe
 
     assert (await later.create("s1", "u1", image="py")).sandbox.id == made.id
     await later.delete(made.id, keep_workspace=True)
-    with pytest.raises(ImageNotAllowedError, match="There is the default only"):
+    with pytest.raises(ImageNotAllowedError, match="Only the default is available"):
         await later.create("s1", "u1", image="py")

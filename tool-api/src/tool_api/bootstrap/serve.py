@@ -132,7 +132,7 @@ async def _end_in_time(access: Access, end: Callable[[], None]) -> None:
 
 
 def _on_orphaned(end: Callable[[], None]) -> None:
-    _log.error("no manager was there for too long; the sandbox ends itself")
+    _log.error("no manager was in contact for too long; the sandbox ends itself")
     end()
 
 

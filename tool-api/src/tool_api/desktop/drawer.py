@@ -25,7 +25,7 @@ async def draw(connection: CdpConnection, wanted: Sequence[Drawing]) -> list[Dra
     drawn: list[Drawn] = []
     wanted = wanted[:MAX_DRAWINGS]
     if not all((LIBRARIES / name).exists() for name in ("katex.min.js", "mermaid.min.js")):
-        return [Drawn(fault="what draws it is not installed here")] * len(wanted)
+        return [Drawn(fault="its renderer is not installed here")] * len(wanted)
     try:
         async with asyncio.timeout(_ALL_S):
             target = await connection.send("Target.createTarget", {"url": "about:blank"})

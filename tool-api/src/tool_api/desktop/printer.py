@@ -51,14 +51,16 @@ class HeadlessPrinter:
     async def print_page(self, make_page: Callable[[], str], drawings: Drawings, within_s: float) -> bytes:
         """A PDF of the page that is made once all is drawn. Cancelling ends the browser. Raises `NotMadeError`."""
         if self._path is None:
-            raise NotMadeError("This sandbox has no browser, which prints PDFs here. Save it as Markdown.")
+            raise NotMadeError("This sandbox has no browser to print PDFs with. Save it as Markdown.")
         try:
             async with asyncio.timeout(within_s), self._turn:
                 return await self._printed(self._path, make_page, drawings)
         except TimeoutError as error:
-            raise NotMadeError("Printing took too long. Make the text shorter, or several documents of it.") from error
+            raise NotMadeError(
+                "Printing took too long. Shorten the text, or split it into several documents."
+            ) from error
         except (StartFailedError, CdpError) as error:
-            raise NotMadeError(f"The browser did not print it: {error}") from error
+            raise NotMadeError(f"The browser could not print it: {error}") from error
 
     async def _printed(self, path: str, make_page: Callable[[], str], drawings: Drawings) -> bytes:
         profile = self._profile()
@@ -99,7 +101,7 @@ class _Conversation:
         elif method == "Page.loadEventFired" and not self._loaded.done():
             self._loaded.set_result(None)
         elif method == "Inspector.targetCrashed" and not self._loaded.done():
-            self._loaded.set_exception(CdpClosedError("it has no memory for it, or broke over it"))
+            self._loaded.set_exception(CdpClosedError("it ran out of memory or crashed"))
 
     async def print_by(self, connection: CdpConnection, program: DesktopProgram, page: str) -> bytes:
         self._page = page

@@ -34,7 +34,7 @@ def checked_names(archive: zipfile.ZipFile) -> frozenset[str]:
     if len(entries) > MAX_ENTRIES:
         raise RefusedDocumentError(f"It has {len(entries)} parts, more than the {MAX_ENTRIES} that are read.")
     if sum(entry.file_size for entry in entries) > MAX_UNPACKED_BYTES:
-        raise RefusedDocumentError(f"It unpacks to more than the {MAX_UNPACKED_BYTES // 1024**2} MB that are read.")
+        raise RefusedDocumentError(f"It unpacks to more than the {MAX_UNPACKED_BYTES // 1024**2} MB that can be read.")
     if any(entry.flag_bits & 1 for entry in entries):
         raise RefusedDocumentError("It is encrypted. Ask for a copy without a password.")
     return frozenset(entry.filename for entry in entries)
@@ -48,7 +48,9 @@ class Archive:
         try:
             self._archive = zipfile.ZipFile(io.BytesIO(data))
         except (zipfile.BadZipFile, NotImplementedError, ValueError) as error:
-            raise RefusedDocumentError("It is broken: no whole archive, such as a part of a download.") from error
+            raise RefusedDocumentError(
+                "It is corrupt: the archive is incomplete, such as a partial download."
+            ) from error
         self._entries = {_plain(name): name for name in sorted(checked_names(self._archive))}
 
     def __contains__(self, name: str) -> bool:

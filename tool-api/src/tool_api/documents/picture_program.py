@@ -35,7 +35,7 @@ MAX_SENT_BYTES = 2_500_000
 _FORMATS = ("JPEG", "PNG", "GIF", "WEBP", "BMP", "TIFF", "HEIF", "AVIF")
 _JPEG = frozenset({"JPEG", "MPO"})
 _LOSSY = frozenset({"JPEG", "HEIF", "AVIF"})
-_BROKEN = "It is broken, or made in a way that this tool does not know."
+_BROKEN = "It is corrupt, or a variant that this tool does not support."
 
 
 def main() -> None:
@@ -46,7 +46,7 @@ def main() -> None:
     except RefusedDocumentError as refused:
         output = {"refused": str(refused)}
     except MemoryError:
-        output = {"refused": "Reading it takes more memory than there is for that."}
+        output = {"refused": "Reading it takes more memory than is available."}
     except Exception:  # noqa: BLE001  # a library may raise anything over what it is given
         output = {"refused": _BROKEN}
     sys.stdout.buffer.write(json.dumps(output).encode())
@@ -54,7 +54,7 @@ def main() -> None:
 
 def _make(data: bytes) -> dict[str, str]:
     if len(data) > MAX_BYTES:
-        raise RefusedDocumentError(f"It is over the {MAX_BYTES // 1024**2} MB that are read.")
+        raise RefusedDocumentError(f"It is over the {MAX_BYTES // 1024**2} MB that can be read.")
     _load_formats()
     fence.install()
     drawing = is_drawing(data)

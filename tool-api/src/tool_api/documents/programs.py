@@ -57,7 +57,7 @@ async def _run(module: str, asked: dict[str, Any], document: int, within_s: floa
     try:
         output = await run_program(start, within_s=within_s, max_bytes=MAX_ANSWER_BYTES)
     except TooMuchOutputError as error:
-        raise ProgramFailedError("it said too much") from error
+        raise ProgramFailedError("its output was too large") from error
     if output.exit_code != 0:
         raise ProgramFailedError("it broke")
     return output.data

@@ -10,8 +10,8 @@ from tool_api.documents.kinds import Kind
 from tool_api.documents.parts import Asked, RefusedDocumentError
 from tool_api.documents.programs import DocumentPrograms, ProgramFailedError
 
-_TOO_HARD = "Reading it takes too long, or more memory than there is for that. Ask for some of its pages."
-_TOO_HARD_PICTURE = "Reading it takes too long, or more memory than there is for that. Make it smaller first."
+_TOO_HARD = "Reading it takes too long, or more memory than is available. Ask for some of its pages."
+_TOO_HARD_PICTURE = "Reading it takes too long, or more memory than is available. Make it smaller first."
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ _FORMATS = {
 }
 _OFFICE = {"word/": "docx", "xl/": "xlsx", "ppt/": "pptx"}
 _TYPES = {b"wordprocessingml": "docx", b"spreadsheetml": "xlsx", b"presentationml": "pptx"}
-_BROKEN = "It is broken, or made in a way that this tool does not know."
+_BROKEN = "It is corrupt, or a variant that this tool does not support."
 
 
 def main() -> None:
@@ -39,7 +39,7 @@ def main() -> None:
     except RefusedDocumentError as refused:
         output = {"refused": str(refused)}
     except MemoryError:
-        output = {"refused": "Reading it takes more memory than there is for that."}
+        output = {"refused": "Reading it takes more memory than is available."}
     except Exception:  # noqa: BLE001  # a library may raise anything over what it is given
         output = {"refused": _BROKEN}
     sys.stdout.buffer.write(json.dumps(output).encode())
@@ -47,7 +47,7 @@ def main() -> None:
 
 def _read(data: bytes, kind: Kind, asked: Asked) -> str:
     if len(data) > MAX_BYTES:
-        raise RefusedDocumentError(f"It is over the {MAX_BYTES // 1024**2} MB that are read.")
+        raise RefusedDocumentError(f"It is over the {MAX_BYTES // 1024**2} MB that can be read.")
     name = _office_format(data) if kind is Kind.OFFICE else _FORMATS[kind]
     library = importlib.import_module(f"tool_api.documents.formats.{name}")
     fence.install()
@@ -78,4 +78,4 @@ def _office_format(data: bytes) -> str:
     for kind, its_format in _TYPES.items():
         if kind in types:
             return its_format
-    raise RefusedDocumentError("It is no document of a text, spreadsheet or presentation program.")
+    raise RefusedDocumentError("It is not a text document, spreadsheet or presentation.")

@@ -56,7 +56,7 @@ def _explain_faults(path: str) -> Generator[None]:
         if error.errno in _CLOSED:
             raise PathForbiddenError(f"The permissions of {path} do not allow this.") from error
         if error.errno in _TAKEN:
-            raise ConflictError(f"Another file or folder stands in the way of {path}.") from error
+            raise ConflictError(f"Another file or folder is in the way of {path}.") from error
         if isinstance(error, NotRegularError) or error.errno == errno.ENXIO:
             raise ConflictError(f"{path} is neither a file nor a folder.") from error
         if isinstance(error, BlockingIOError):

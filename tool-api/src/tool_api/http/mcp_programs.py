@@ -94,12 +94,12 @@ async def _read_start(websocket: WebSocket) -> McpProgramStart:
         async with asyncio.timeout(START_S):
             return McpProgramStart.model_validate_json(await websocket.receive_text())
     except TimeoutError as error:
-        raise _NotStartedError(f"nothing to start came within {duration_text(START_S)}") from error
+        raise _NotStartedError(f"no start message came within {duration_text(START_S)}") from error
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         raise _NotStartedError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
     except KeyError as error:
-        raise _NotStartedError("the first message is no text") from error
+        raise _NotStartedError("the first message is not text") from error
 
 
 async def _relay(websocket: WebSocket, program: McpProgram) -> tuple[int, str]:
@@ -141,7 +141,7 @@ async def _input(websocket: WebSocket, program: McpProgram) -> tuple[int, str]:
                 return ENDED, ""
             await program.write_line(str(message.get("text") or "").encode(errors="replace"))
     except TimeoutError:
-        return ENDED, "it does not read what it is sent"
+        return ENDED, "it does not read its input"
     except OSError:
         return ENDED, await program.ending()
 

@@ -70,7 +70,7 @@ class McpProgram:
             async with asyncio.timeout(END_S):
                 ended = f"it ended with the exit code {await self._program.wait()}"
         except TimeoutError:
-            ended = "it neither reads nor writes any more"
+            ended = "it has closed its input and output"
         await self._errors.wait(0.1)
         said = screen_text(self._errors.text).strip()
         for text in self._hidden:

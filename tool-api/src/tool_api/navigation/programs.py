@@ -57,7 +57,7 @@ class SourcePrograms:
 
 
 class _Run:
-    """One run of the program. `at` is the file it was in when it broke off."""
+    """One run of the program. `at` is the file it was in when the connection was cut off."""
 
     def __init__(self) -> None:
         self.answer = Answer()

@@ -151,7 +151,7 @@ async def _connect(port: int, timeout_s: float) -> tuple[asyncio.StreamReader, a
             async with asyncio.timeout(timeout_s):
                 return await asyncio.open_connection(host, port, limit=CHUNK_BYTES)
         except OSError as error:
-            logger.debug("port takes no connection", extra={"port": port, "reason": str(error)})
+            logger.debug("port refused the connection", extra={"port": port, "reason": str(error)})
     return None
 
 

@@ -46,7 +46,7 @@ def put_skill(root: Path, name: str, archive: bytes) -> str:
         _remove(place)
         fresh.rename(place)
     except zipfile.BadZipFile as error:
-        raise InvalidUploadError("The body is no zip archive.") from error
+        raise InvalidUploadError("The body is not a zip archive.") from error
     except OSError as error:
         raise ConflictError(f"The skill could not be written: {error.strerror}") from error
     finally:
@@ -63,7 +63,7 @@ def _unpack(archive: bytes, folder: Path) -> None:
         for entry in entries:
             path = PurePosixPath(entry.filename)
             if path.is_absolute() or {"..", ""} & {*path.parts} or entry.is_dir() or "\0" in entry.filename:
-                raise InvalidUploadError(f"The archive names {entry.filename}, which is no file inside of it.")
+                raise InvalidUploadError(f"The archive names {entry.filename}, which is not a file inside it.")
             target = folder.joinpath(*path.parts)
             target.parent.mkdir(parents=True, exist_ok=True)
             with packed.open(entry) as source, target.open("xb") as file:

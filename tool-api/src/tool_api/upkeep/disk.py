@@ -162,7 +162,7 @@ class DiskWatch:
                 try:
                     await self._look(on_full)
                 except Exception:  # noqa: BLE001 - edge of an owned task
-                    _log.exception("the workspace could not be looked at")
+                    _log.exception("the workspace could not be measured")
                     self._looked_at = time.monotonic()
             is_urgent = is_busy() or (self.used_bytes is not None and self._filled() > 0)
             await asyncio.sleep(min(tick_s, _BUSY_TICK_S) if is_urgent else tick_s)

@@ -61,7 +61,7 @@ class KeepAliveResponder:
         try:
             kept = self.answer_token(KeepAlive.model_validate_json(line).keep)
         except (ValueError, UnauthenticatedError, ClaimedError):
-            _log.warning("somebody without the right to spoke as a manager")
+            _log.warning("an unauthorised client spoke as a manager")
             return
         print(KEPT_LINE.format(kept.model_dump_json()), flush=True)  # noqa: T201
 

@@ -48,7 +48,7 @@ async def bridge(
     try:
         reader, writer = await _connect(socket_path)
     except OSError as error:
-        logger.warning("x server takes no viewer", extra={"reason": str(error)})
+        logger.warning("X server refused the viewer", extra={"reason": str(error)})
         await _close(websocket, CloseCode.RESTART)
         return
     try:

@@ -46,7 +46,7 @@ def parse_prompt_file(file_id: str, content: bytes, where: str, head: type[H]) -
     try:
         text = content.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
-        raise PromptFileError(f"{where}: it is no UTF-8 text: {error.reason} at byte {error.start}") from error
+        raise PromptFileError(f"{where}: it is not UTF-8 text: {error.reason} at byte {error.start}") from error
     if unseen := UNTYPED.search(text):
         raise PromptFileError(f"{where}: it has the character U+{ord(unseen.group()):04X}, which nobody sees")
     before, *rest = _FENCE.split(text, maxsplit=2)
@@ -62,7 +62,7 @@ def _head(text: str, where: str, head: type[H]) -> H:
         first = error.errors(include_url=False, include_input=False)[0]
         raise PromptFileError(f"{where}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
     except (ValueError, RecursionError) as error:  # ValueError also for a number with thousands of digits
-        raise PromptFileError(f"{where}: what stands between the lines of +++ is no TOML: {error}") from error
+        raise PromptFileError(f"{where}: what stands between the lines of +++ is not valid TOML: {error}") from error
 
 
 def prompt_files(folder: Path, most: int, what: str) -> Sequence[Path]:

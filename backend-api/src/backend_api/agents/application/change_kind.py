@@ -49,7 +49,7 @@ class ChangeKind:
         kind = _checked(kind)
         self._check_tools(kind)
         if find_kind(self.kinds.shared, kind.name) is not None:
-            raise KindNameTakenError(f"Everybody has an agent {kind.name} already. Choose another name.")
+            raise KindNameTakenError(f"The server already provides an agent {kind.name}. Choose another name.")
         await self._check_model(user_id, kind.model)
         await self.own.put(user_id, kind)
         return kind
@@ -84,7 +84,7 @@ class ChangeKind:
 
 def _checked(kind: SubagentKind) -> SubagentKind:
     if not NAME.fullmatch(kind.name) or kind.name == MAIN:
-        reason = "A name has 1 to 40 of the characters a-z, 0-9, - and _, and begins with none of the last two."
+        reason = "A name has 1 to 40 of the characters a-z, 0-9, - and _, and begins with a letter or digit."
         raise InvalidError(reason if kind.name != MAIN else "This name is the main agent's.", field="path.name")
     description, prompt = kind.description.strip(), kind.prompt.replace("\r\n", "\n").strip()
     if not description or len(description) > MAX_DESCRIPTION_CHARACTERS or "\n" in description:
@@ -94,10 +94,10 @@ def _checked(kind: SubagentKind) -> SubagentKind:
         raise InvalidError(f"A prompt has 1 to {MAX_PROMPT_CHARACTERS} characters.", field="body.prompt")
     for field, text in (("description", description), ("prompt", prompt)):
         if unseen := UNTYPED.search(text):
-            reason = f"It has the character U+{ord(unseen.group()):04X}, which can't be seen."
+            reason = f"It contains the invisible character U+{ord(unseen.group()):04X}. Remove it."
             raise InvalidError(reason, field=f"body.{field}")
     rules = kind.tools or frozenset()
     if len(rules) > MAX_TOOL_RULES or any(not 0 < len(rule) <= MAX_TOOL_RULE_CHARACTERS for rule in rules):
-        reason = f"There may be {MAX_TOOL_RULES} names of at most {MAX_TOOL_RULE_CHARACTERS} characters."
+        reason = f"At most {MAX_TOOL_RULES} names of at most {MAX_TOOL_RULE_CHARACTERS} characters are allowed."
         raise InvalidError(reason, field="body.tools")
     return replace(kind, description=description, prompt=prompt)

@@ -31,7 +31,7 @@ from backend_api.sandboxes.ports import Sandboxes, SandboxTools
 GONE = frozenset({"none", "failed", "gone"})
 LOST = Done(
     success=False,
-    output="[The computer it ran on is gone, and with it what it wrote.]",
+    output="[The computer it ran on is gone, and its output with it.]",
     display={"background": "unknown"},
 )
 ANSWERS_WITHIN_S = 4.0

@@ -48,4 +48,4 @@ class StopCommands:
                 await self.look(command)
         except (DomainError, TimeoutError) as error:
             fields = {"session_id": command.session_id, "background_id": command.id, "reason": str(error)}
-            logger.warning("a background command was not reached to be stopped", extra=fields)
+            logger.warning("a background command could not be reached to stop it", extra=fields)

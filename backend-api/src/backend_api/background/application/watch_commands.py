@@ -46,7 +46,7 @@ class WatchCommands:
         try:
             return await self.commands.claim(lease_s=self.lease_s, limit=limit) if limit > 0 else []
         except Exception:
-            logger.exception("background commands could not be looked for")
+            logger.exception("background commands could not be listed")
             return []
 
     async def _check(self, command: BackgroundCommand) -> None:
@@ -56,10 +56,10 @@ class WatchCommands:
             await self.commands.release(command.id, for_s=0 if outcome is not None else self.retry_s)
         except (DomainError, TimeoutError) as error:
             # The lease is left to lapse, as the database may be away.
-            logger.warning("a background command could not be looked at", extra={"reason": str(error), **fields})
+            logger.warning("a background command could not be checked", extra={"reason": str(error), **fields})
         except asyncio.CancelledError:
             with suppress(DomainError):
                 await asyncio.shield(self.commands.release(command.id))
             raise
         except Exception:
-            logger.exception("a background command could not be looked at", extra=fields)
+            logger.exception("a background command could not be checked", extra=fields)

@@ -67,7 +67,7 @@ class RemoteSlots:
                 await self._notifier.notify(Topic.RUN_QUEUED, run_id)
         except DomainError as error:
             # Workers look for lapsed runs themselves.
-            logger.info("assigned runs were not looked at", extra={"reason": error.detail})
+            logger.info("assigned runs were not checked", extra={"reason": error.detail})
 
     def reserve(self, session_id: SessionId) -> AnnouncedSlot | None:
         """Implements `Slots.reserve`."""

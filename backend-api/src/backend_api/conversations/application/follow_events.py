@@ -202,7 +202,7 @@ class FollowEvents:
         try:
             head = await self.heads.look(session_id)
         except UnavailableError:
-            logger.warning("a stream waits for the store", extra={"session_id": session_id})
+            logger.warning("a stream is waiting for the database", extra={"session_id": session_id})
             return 0
         if head is None:
             raise SessionNotFoundError("The session was removed.")

@@ -36,7 +36,7 @@ class ReadModelRequest:
         last = await self._event(session.id, seq)
         if last.omitted is not None:
             raise EventBodyNotFoundError(
-                "What was sent is not kept: the user's stored model calls had reached their limit."
+                "The request was not stored: the user's stored model calls had reached their limit."
             )
         events = {seq: last}
         for start in range(0, len(last.extends), _AT_ONCE):
@@ -58,7 +58,7 @@ class ReadModelRequest:
         events = await self.log.read(session_id, after=seq - 1, limit=1)
         event = events[0].payload if events and events[0].seq == seq else None
         if not isinstance(event, LlmRequest):
-            raise EventBodyNotFoundError("This event is no request to a model.")
+            raise EventBodyNotFoundError("This event is not a model request.")
         return event
 
     async def _payload(self, session_id: SessionId, seq: int, event: LlmRequest) -> dict[str, Any] | bytes:

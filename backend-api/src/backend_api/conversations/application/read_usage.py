@@ -55,7 +55,7 @@ class ReadUsage:
         if first > last:
             raise InvalidError("The first day must not be after the last one.", field="query.since")
         if (last - first).days >= MOST_DAYS:
-            raise InvalidError(f"At most {MOST_DAYS} days are summed up at once.", field="query.since")
+            raise InvalidError(f"At most {MOST_DAYS} days can be summed up at once.", field="query.since")
         query = SpentQuery(
             user_id=user_id,
             by=by,

@@ -51,8 +51,7 @@ class SendMessage:
     async def __call__(self, session_id: SessionId, user_id: UserId, message: Message) -> Accepted:
         if is_blank(message.text) and not message.attachments:
             raise InvalidError(
-                "This message holds nothing but white space or signs that nobody sees. Write what the agent is to "
-                "read.",
+                "This message has only white space or invisible characters. Write what the agent is to read.",
                 field="body.text",
             )
         if len(message.text) > MAX_MESSAGE_CHARACTERS:

@@ -96,10 +96,10 @@ class OptionRules:
         acts = together.enable_approval or together.asked_tools
         allowed = changed.get("allowed_tools") or ()
         if any(not (acts and tool_of_command(rule)) for rule in allowed) and not together.enable_approval:
-            reason = "allowed_tools acts only together with enable_approval: true."
+            reason = "allowed_tools has an effect only with enable_approval: true."
             raise InvalidError(reason, field="body.options.allowed_tools")
         if changed.get("thinking_effort") is not None and not together.enable_thinking:
-            reason = "thinking_effort acts only together with enable_thinking: true."
+            reason = "thinking_effort has an effect only with enable_thinking: true."
             raise InvalidError(reason, field="body.options.thinking_effort")
         if own.enable_teams and not its_preset.has(SPAWN):
             wrong = "options.enable_teams" if changed.get("enable_teams") else "preset"

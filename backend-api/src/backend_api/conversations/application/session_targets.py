@@ -23,7 +23,7 @@ class NoTargets:
 
     async def options(self, user_id: UserId, target_id: str, options: Mapping[str, Any]) -> Mapping[str, Any]:
         del user_id, target_id, options
-        raise InvalidError("This server has no other computers than the usual one.", field="body.target_id")
+        raise InvalidError("This server has no computers other than the default one.", field="body.target_id")
 
 
 NO_TARGETS = NoTargets()

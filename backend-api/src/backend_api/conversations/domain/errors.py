@@ -37,7 +37,9 @@ class MessageDiffersError(ConflictError):
     def unless_same(cls, first: MessageUser, again: MessageUser) -> None:
         """Raises it if the message sent `again` differs from the `first`."""
         if (first.text, first.attachments) != (again.text, again.attachments):
-            raise cls("Another message was sent under this client_message_id. Send each message under one of its own.")
+            raise cls(
+                "A different message was already sent with this client_message_id. Use a new one for each message."
+            )
 
 
 class NotAloneError(ConflictError):

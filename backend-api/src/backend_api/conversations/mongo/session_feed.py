@@ -130,9 +130,9 @@ class MongoSessionFeed:
             except PyMongoError as error:
                 if isinstance(error, OperationFailure) and error.code in _HISTORY_LOST:
                     self._disconnect_readers()
-                logger.warning("feed interrupted; coming back", extra={"backoff_s": backoff}, exc_info=True)
+                logger.warning("feed interrupted; reconnecting", extra={"backoff_s": backoff}, exc_info=True)
             except Exception:
-                logger.exception("feed failed; coming back", extra={"backoff_s": backoff})
+                logger.exception("feed failed; reconnecting", extra={"backoff_s": backoff})
             if time.monotonic() - began > _MAX_BACKOFF_S:
                 backoff = _MIN_BACKOFF_S
             await asyncio.sleep(backoff)
@@ -190,7 +190,7 @@ class MongoSessionFeed:
         except OperationFailure as error:
             if error.code not in _HISTORY_LOST | {_TOOK_TOO_LONG}:
                 raise
-            logger.info("feed begins without what was before", extra={"reason": error.code})
+            logger.info("feed starts without earlier changes", extra={"reason": error.code})
             start = await self._read_time()
             # Responds at once, without scanning the writes of that time before readers may follow.
             cursor = await self._changes(session, {"startAtOperationTime": start}, batch_size=0)

@@ -220,7 +220,7 @@ class RedisSessionStream:
 
     def _mark_away(self) -> None:
         self._away_until = time.monotonic() + _AWAY_S
-        logger.warning("live streams are away; readers poll the store")
+        logger.warning("live streams unavailable; readers poll the database")
 
     async def _keep(self, session_id: str, key: str, text: _Text, piece: bytes, message: bytes) -> bool:
         """Stores and publishes the last piece of a text; returns whether it continued the stored text."""
@@ -241,7 +241,7 @@ class RedisSessionStream:
                 said = await self._append(keys=keys, args=[_TTL, *(arg for piece in pieces for arg in piece.args)])
                 answers = cast("list[Any]", said if isinstance(said, list) else [])
                 if len(answers) != len(pieces):
-                    raise InvalidResponse("The server does not say of each piece what became of it.")
+                    raise InvalidResponse("Redis did not return a result for each piece.")
         except Exception as error:  # noqa: BLE001 -- each writer is told what became of its piece
             for piece in pieces:
                 if not piece.fits.done():
@@ -283,7 +283,7 @@ def _readable_events(session_id: str, data: bytes) -> list[Event]:
     try:
         return _events_from(data)
     except (LookupError, TypeError, ValueError):
-        logger.warning("a message of a live stream can't be read", extra={"session_id": session_id})
+        logger.warning("a message of a live stream is malformed", extra={"session_id": session_id})
         return []
 
 

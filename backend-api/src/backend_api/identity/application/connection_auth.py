@@ -100,9 +100,9 @@ class AuthenticatedConnections:
                 try:
                     await self._end_revoked()
                 except UnavailableError:
-                    logger.warning("log-ins can't be looked at; what is open stays so")
+                    logger.warning("log-ins could not be checked; open connections stay open")
                 except Exception:
-                    logger.exception("looking at log-ins failed")
+                    logger.exception("checking log-ins failed")
 
     async def _end_revoked(self) -> None:
         families = {user_id: {auth.claims.family for auth in beside} for user_id, beside in self._held.items()}

@@ -19,7 +19,7 @@ _SKILLS = re.compile(r"/api/skills/?")
 _BIBLIOGRAPHY = "/api/corpus/import"
 PIECE_BYTES = 64 * 1024
 TOO_LARGE = "body_too_large"
-NUL_IN_QUERY = "The query of the address has the character NUL (%00) in it, which no value has: leave it out."
+NUL_IN_QUERY = "The query string contains the character NUL (%00), which is not allowed: leave it out."
 OVER_LIMIT = "The request body is too large."
 MOST_VALUES = 2_000
 """The limit for a JSON body. The longest lists that routes accept have some hundreds of values."""

@@ -129,7 +129,7 @@ def page_router(folder: Path) -> APIRouter:
             return _send(file, _YEAR if is_built else "no-cache", request)
         if is_built:
             # An asset of an older build: the page in its place would run as a script, or be cached as one for a year.
-            raise HTTPException(404, "There is no such file of the page. Load the page again.")
+            raise HTTPException(404, "The page has no such file. Reload the page.")
         return _send(root / "index.html", "no-cache", request)
 
     return router

@@ -43,7 +43,7 @@ class WriteTimeout:
             self._timer = None
 
     def _cut_off(self) -> None:
-        logger.info("connection of a slow reader cut", extra={"transport": self._transport_kind})
+        logger.info("connection of a slow reader closed", extra={"transport": self._transport_kind})
         measures.SLOW_READERS.labels(self._transport_kind).inc()
         self._transport.abort()
 

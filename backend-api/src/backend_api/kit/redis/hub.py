@@ -67,7 +67,7 @@ class Hub:
         self._wanted.set()
         if confirmed.is_set() or self._is_away:
             return
-        async with _tolerate_loss("live channel is away; reading from the store"):
+        async with _tolerate_loss("live channel unavailable; reading from the store"):
             if self._pubsub is not None:
                 await self._pubsub.subscribe(channel)
             await confirmed.wait()
@@ -76,7 +76,7 @@ class Hub:
         self._listeners.pop(channel, None)
         self._confirmed.pop(channel, None)
         if self._pubsub is not None:
-            async with _tolerate_loss("live channel is away; nothing to unsubscribe"):
+            async with _tolerate_loss("live channel unavailable; nothing to unsubscribe"):
                 await self._pubsub.unsubscribe(channel)
 
     async def receive_messages(self) -> None:
@@ -97,7 +97,7 @@ class Hub:
                         self._is_away = False
                         await self._read(pubsub, was_lost=was_lost)
             except ERRORS:
-                logger.warning("live channel lost; coming back", extra={"backoff_s": backoff})
+                logger.warning("live channel lost; reconnecting", extra={"backoff_s": backoff})
             finally:
                 self._pubsub = None
             was_lost = self._is_away = True
@@ -112,7 +112,7 @@ class Hub:
             message: dict[str, Any] | None = await pubsub.get_message(timeout=SILENCE_S)
             if message is None:
                 if is_asked:
-                    raise RedisConnectionError("The server gives no sign of life.")
+                    raise RedisConnectionError("Redis did not answer the ping.")
                 await pubsub.ping()
             is_asked = message is None
             if message is not None and message["type"] in ("subscribe", "message"):

@@ -41,7 +41,7 @@ class RedisNotifier:
             with count_failure():
                 await self._redis.publish(_CHANNEL, f"{self._me} {topic.value} {about or ''}")
         except ERRORS:
-            logger.warning("not notified; whoever waits looks by itself", extra={"topic": topic.value, "about": about})
+            logger.warning("notification not sent; waiters poll instead", extra={"topic": topic.value, "about": about})
 
     def subscribe(self, topic: Topic, about: str | None = None) -> AbstractAsyncContextManager[Subscription]:
         """Subscribes to notifications of this process and of others."""

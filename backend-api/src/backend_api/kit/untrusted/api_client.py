@@ -59,7 +59,7 @@ class ApiClient:
             raise NoAnswerError("did not answer in time") from error
         except httpx.HTTPError as error:
             raise NoAnswerError("can't be reached") from error
-        raise NoAnswerError("can't be reached: it redirects elsewhere")
+        raise NoAnswerError("can't be reached: it redirects to another server")
 
     async def _read(self, response: httpx.Response) -> bytes:
         if response.headers.get("content-encoding", "identity").strip().lower() != "identity":

@@ -19,7 +19,7 @@ async def whole_body(response: httpx.Response, limit: int) -> bytes:
     """Read within the caller's time. Raises `FetchTooLargeError`, `FetchFailedError` and `httpx.TransportError`."""
     coding = response.headers.get("content-encoding", "").strip().lower()
     if coding not in ("", "identity", "gzip", "x-gzip"):
-        raise FetchFailedError("What came is packed in a way nobody asked for.")
+        raise FetchFailedError("The response has a content encoding that was not requested.")
     unpacker = zlib.decompressobj(_GZIP) if "gzip" in coding else None
     content = bytearray()
     try:
@@ -31,13 +31,15 @@ async def whole_body(response: httpx.Response, limit: int) -> bytes:
             if unpacker is not None and unpacker.eof:
                 break
     except RefusedAnswerError as error:
-        raise (_too_large(limit) if "more than" in str(error) else FetchFailedError("What came is broken.")) from error
+        raise (
+            _too_large(limit) if "more than" in str(error) else FetchFailedError("The response body is corrupt.")
+        ) from error
     except zlib.error as error:
-        raise FetchFailedError("What came can't be unpacked.") from error
+        raise FetchFailedError("The response body can't be decompressed.") from error
     if unpacker is not None and content and not unpacker.eof:
-        raise FetchFailedError("What came ends too early.")
+        raise FetchFailedError("The response body is incomplete.")
     return bytes(content)
 
 
 def _too_large(limit: int) -> FetchTooLargeError:
-    return FetchTooLargeError(f"There is more than {size_text(limit)}.", limit_bytes=limit)
+    return FetchTooLargeError(f"The response is larger than {size_text(limit)}.", limit_bytes=limit)

@@ -69,11 +69,13 @@ class GuardedClient:
             async with asyncio.timeout(limits.whole_s), self._shares.of(owner_of_lookups()):
                 return await self._follow_redirects(url, limits, {"Accept": accept}, headers or {})
         except (TimeoutError, httpx.TimeoutException) as error:
-            raise FetchFailedError(f"Nothing whole came within {duration_text(limits.whole_s)}.") from error
+            raise FetchFailedError(
+                f"The response did not arrive in full within {duration_text(limits.whole_s)}."
+            ) from error
         except httpx.ConnectError as error:
-            raise FetchFailedError("No server can be reached there.") from error
+            raise FetchFailedError("The server can't be reached.") from error
         except httpx.HTTPError as error:
-            raise FetchFailedError("The server there does not answer as one of the web.") from error
+            raise FetchFailedError("The server did not answer with valid HTTP.") from error
 
     async def _follow_redirects(
         self, url: str, limits: FetchLimits, usual: Mapping[str, str], own: Mapping[str, str]
@@ -89,14 +91,14 @@ class GuardedClient:
                 asked = self._rules.checked(_join_url(asked, response.headers["location"]))
             finally:
                 await response.aclose()
-        raise FetchFailedError(f"It leads elsewhere more than {MOST_REDIRECTS} times.")
+        raise FetchFailedError(f"It redirects more than {MOST_REDIRECTS} times.")
 
 
 def _join_url(asked: httpx.URL, location: str) -> str:
     try:
         return str(asked.join(location))
     except (ValueError, httpx.InvalidURL) as error:
-        raise FetchFailedError("It leads to something that is no address.") from error
+        raise FetchFailedError("It redirects to an invalid URL.") from error
 
 
 def _fetched(asked: httpx.URL, response: httpx.Response, content: bytes) -> Fetched:

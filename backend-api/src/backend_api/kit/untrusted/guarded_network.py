@@ -66,7 +66,7 @@ class GuardedNetwork(httpcore.AsyncNetworkBackend):
         self, path: str, timeout: float | None = None, socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None
     ) -> httpcore.AsyncNetworkStream:
         """Refuse every socket, as no address names one."""
-        raise AddressRefusedError("A socket of this machine is not fetched from.")
+        raise AddressRefusedError("Unix sockets can't be fetched from.")
 
     async def sleep(self, seconds: float) -> None:
         """Sleep as the library does."""

@@ -14,7 +14,7 @@ from backend_api.kit.untrusted.errors import AddressRefusedError, HostRefusedErr
 
 MAX_URL_CHARACTERS = 4_096
 PORTS = {"http": 80, "https": 443}
-_NO_ADDRESS = "This is no address of a page, such as https://example.org/page."
+_NO_ADDRESS = "Not the URL of a page, such as https://example.org/page."
 _LABEL = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?")
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
 _INNER_NAMES = ("localhost", "local", "internal", "home.arpa")
@@ -44,12 +44,10 @@ class FetchRules:
         except (ValueError, httpx.InvalidURL) as error:
             raise AddressRefusedError(_NO_ADDRESS, "address_form") from error
         if parsed.scheme not in PORTS or not parsed.host:
-            raise AddressRefusedError(
-                "Only addresses that begin with http:// or https:// are fetched.", "address_scheme"
-            )
+            raise AddressRefusedError("Only http:// and https:// URLs can be fetched.", "address_scheme")
         if "@" in authority:
             raise AddressRefusedError(
-                "An address with a user name or password in it is not fetched.", "address_credentials"
+                "A URL with a user name or password can't be fetched. Leave them out.", "address_credentials"
             )
         host, port = parsed.raw_host.decode("ascii"), PORTS[parsed.scheme] if parsed.port is None else parsed.port
         if not self.allows(host, port):
@@ -64,7 +62,7 @@ class FetchRules:
     def check_addresses(self, host: str, port: int, addresses: Sequence[str]) -> None:
         """Check that every address of a name is public. Raises `HostRefusedError`."""
         if not self.allows(host, port) and not all(map(_is_public, addresses)):
-            raise HostRefusedError(f"{host} leads to an address that is not public.", "address_not_public")
+            raise HostRefusedError(f"{host} resolves to an address that is not public.", "address_not_public")
 
 
 def allowed_hosts(entries: Iterable[str]) -> frozenset[AllowedHost]:
@@ -80,15 +78,15 @@ def _allowed_host(entry: str) -> AllowedHost:
         parts = urlsplit(f"//{entry}")
         host, port = parts.hostname or "", parts.port
     except ValueError as error:
-        raise ValueError(f"{entry} is no host") from error
+        raise ValueError(f"{entry} is not a host") from error
     if parts.path or parts.query or "@" in entry or not (address_of(host) or _is_name(host)):
-        raise ValueError(f"{entry} is no host, such as wiki.example.org or 10.0.0.7:8080")
+        raise ValueError(f"{entry} is not a host, such as wiki.example.org or 10.0.0.7:8080")
     return AllowedHost(str(address_of(host) or host), port)
 
 
 def _check_port(port: int) -> None:
     if port not in PORTS.values():
-        raise HostRefusedError(f"Port {port} is not fetched from: pages have 80 or 443.", "address_port")
+        raise HostRefusedError(f"Port {port} is not allowed: only ports 80 and 443 are.", "address_port")
 
 
 def _check_host(host: str) -> None:
@@ -96,7 +94,7 @@ def _check_host(host: str) -> None:
     if address is not None and not is_public(address):
         raise HostRefusedError(f"{host} is not a public address.", "address_not_public")
     if address is None and (not _is_name(host) or "." not in host or _is_inner(host)):
-        raise HostRefusedError(f"{host} is no public name of a host.", "address_not_public")
+        raise HostRefusedError(f"{host} is not a public host name.", "address_not_public")
 
 
 def _is_name(host: str) -> bool:

@@ -35,7 +35,7 @@ from service_kit.amounts import duration_text
 TRIAL_S = 10.0
 PROGRAM_S = 60.0
 """Extra time, in seconds, for a program: its sandbox may have to be started, and its packages downloaded."""
-UNREADABLE = "Its values can't be read with the SECRETS_KEY that the server has now: give them anew."
+UNREADABLE = "Its values can't be decrypted with the server's current SECRETS_KEY: enter them again."
 NEEDS_SIGN_IN = "It needs you to sign in."
 NEEDS_SCOPE = "It asks for more than you allowed it when you signed in: sign in again."
 Status = Literal["unknown", "ready", "failed"]
@@ -82,7 +82,7 @@ class ChangeMcpServers:
         `SecretsOffError`, `LimitError`, `StoreUnavailableError`."""
         await self._count(user_id)
         if self.servers.is_shared(name):
-            raise McpServerNameTakenError(f"Everybody has an MCP server {name} already. Choose another name.")
+            raise McpServerNameTakenError(f"The server already provides an MCP server {name}. Choose another name.")
         known = await self._find_own(user_id, name)
         body = _with_saved(body, self.servers.opened(user_id, known) if known is not None else None, known)
         try:
@@ -229,7 +229,7 @@ def _with_saved(body: Mapping[str, Any], values: SecretValues | None, known: Own
         saved = getattr(values, part, {})
         blank = [name for name, value in given.items() if value is None]
         if blank and (known is None or _may_lead_elsewhere(known.server, body)):
-            raise InvalidError(f"Give {blank[0]} anew: it was not given for this server.", field=f"body.{part}")
+            raise InvalidError(f"Give {blank[0]} again: it was not given for this server.", field=f"body.{part}")
         if missing := [name for name in blank if name not in saved]:
             raise InvalidError(f"Give {missing[0]}: no value of it is saved.", field=f"body.{part}")
         kept[part] = {name: saved[name] if value is None else value for name, value in given.items()}
@@ -246,7 +246,7 @@ def _client_with_saved(body: Mapping[str, Any], values: SecretValues | None, kno
     if saved and known is not None:
         is_other = client.get("client_id") != known.server.client_id
         if is_other or _may_lead_elsewhere(known.server, body):
-            raise InvalidError("Give the client secret anew: it was not given for this server.", field="body.oauth")
+            raise InvalidError("Give the client secret again: it was not given for this server.", field="body.oauth")
     return {**client, "client_secret": saved}
 
 

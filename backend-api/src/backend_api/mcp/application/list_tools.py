@@ -19,7 +19,7 @@ from service_kit.amounts import duration_text
 
 LIST_S = 5.0
 """Timeout, in seconds, for each server; all are queried at once."""
-PROGRAM = "It is a program in the computers of conversations: its tools are known once it runs there."
+PROGRAM = "It is a program that runs in the computer of a conversation: its tools are known once it has started there."
 TOO_OFTEN = "It was asked too often within a minute."
 ALL_TOOLS = "All tools of the MCP server {}."
 

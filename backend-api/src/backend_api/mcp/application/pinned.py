@@ -23,7 +23,7 @@ TOO_LARGE = (
 )
 FAILED = "The MCP server {name} can't be used. {reason}"
 _MAX_NAMED = 5
-LEFT_OUT = "Of the MCP server {name} some tools are left out: {tools}."
+LEFT_OUT = "Some tools of the MCP server {name} are left out: {tools}."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,11 +12,11 @@ from backend_api.settings.application.resealing import ResealingMessages, Sealed
 from backend_api.settings.ports import SecretBox
 
 MESSAGES = ResealingMessages(
-    store_away="values of MCP servers were not looked through",
-    resealed="MCP servers were sealed under the first SECRETS_KEY",
+    store_away="values of MCP servers were not checked",
+    resealed="MCP servers were re-encrypted with the first SECRETS_KEY",
     unreadable=(
-        "SECRETS_KEY does not open the values of all MCP servers that users stored. They are kept, and not used: put "
-        "the key they were stored under behind the present one."
+        "SECRETS_KEY does not decrypt the values of all MCP servers that users stored. They are kept, and not used: "
+        "add the key they were stored with after the current one."
     ),
 )
 

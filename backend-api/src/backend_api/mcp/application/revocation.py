@@ -17,4 +17,4 @@ async def revoke(authorizer: Authorizer, server: McpServer, user_id: UserId, gra
         await authorizer.revoke(server.source, user_id, grant)
     except McpSignInError as error:
         log_values = {"server": server.name, "issuer": grant.client.issuer, "reason": error.detail}
-        logger.warning("what was given for an MCP server could not be revoked", extra=log_values)
+        logger.warning("the tokens for an MCP server could not be revoked", extra=log_values)

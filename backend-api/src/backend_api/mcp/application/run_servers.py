@@ -51,7 +51,7 @@ MAX_FAILURES = 3
 MAX_DROPPED = 5
 """Connections no longer used that are kept open for calls still waiting on them."""
 GONE = "Nothing was run: the MCP server {name} can't be used. {reason}"
-FORBIDDEN = "The MCP server {name} refused it. {reason}"
+FORBIDDEN = "The MCP server {name} refused the call. {reason}"
 MAY_HAVE_RUN = "The MCP server {name} can't be used any more. {reason} Part of it may have happened."
 
 
@@ -268,7 +268,7 @@ class _Run:
                 self._count_failure(target)
                 await connection.close()
             if self._failures.get(target.name, 0) >= MAX_FAILURES:
-                raise McpServerError("It failed too often in this run; nothing more is tried.", "too_often")
+                raise McpServerError("It failed too often in this run and is not tried again.", "too_often")
             place = Place(self.lease.run.session_id, self.lease.run.user_id)
             try:
                 connection = await self._with_timeout(target, self.servers.connector.connect(target, place))

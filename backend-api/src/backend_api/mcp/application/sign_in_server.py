@@ -31,13 +31,13 @@ from backend_api.mcp.domain.sign_in import (
 from backend_api.settings.domain.errors import SecretUnreadableError
 
 MOST_TRIES = 10
-EXPIRED = "This sign-in is over, or was ended before. Begin it again in the settings."
-OTHER_BROWSER = "This sign-in was begun in another browser. Begin it again in the settings of this one."
-DENIED = "The sign-in was refused there, or cancelled."
-OTHER_ISSUER = "The answer came from another authorization server than the one that was asked."
-CHANGED = "The MCP server was changed or deleted meanwhile. Begin the sign-in again."
-OWN_TOKEN = "Its headers say by which Authorization it is spoken to: take that away to sign in."
-IS_PROGRAM = "It is a program in the computer of a conversation: nobody signs in there."
+EXPIRED = "This sign-in has expired or was already used. Start it again in the settings."
+OTHER_BROWSER = "This sign-in was started in another browser. Start it again in the settings of this one."
+DENIED = "The sign-in was refused or cancelled there. Start it again to retry."
+OTHER_ISSUER = "The response came from a different authorization server than the one that was asked."
+CHANGED = "The MCP server was changed or deleted in the meantime. Start the sign-in again."
+OWN_TOKEN = "Its headers already set Authorization: remove that header to sign in."
+IS_PROGRAM = "It is a program in the computer of a conversation, which needs no sign-in."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

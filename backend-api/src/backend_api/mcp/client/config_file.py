@@ -46,13 +46,15 @@ def _match(pattern: str, otherwise: str) -> AfterValidator:
 
 
 Text = Annotated[
-    str, StringConstraints(max_length=4_096), _match(r"[^\x00\r\n]*", "it has more than one line, or a NUL in it")
+    str, StringConstraints(max_length=4_096), _match(r"[^\x00\r\n]*", "it has more than one line, or contains NUL")
 ]
 ProgramText = Annotated[
-    str, StringConstraints(max_length=16_384), _match(r"[^\x00]*", "it has a NUL in it, which no program can be given")
+    str,
+    StringConstraints(max_length=16_384),
+    _match(r"[^\x00]*", "it contains NUL, which can't be passed to a program"),
 ]
 """An argument or a variable of a program, which may have several lines."""
-_ASCII = _match(r"[\x20-\x7e]*", "it has other characters than those of ASCII")
+_ASCII = _match(r"[\x20-\x7e]*", "it has non-ASCII characters")
 
 
 def _issuer(text: str) -> str:
@@ -62,7 +64,8 @@ def _issuer(text: str) -> str:
 
 
 _VARIABLE_NAME = _match(
-    r"[A-Za-z_][A-Za-z0-9_]{0,99}", "a variable's name has 1 to 100 letters, digits and _, and begins with no digit"
+    r"[A-Za-z_][A-Za-z0-9_]{0,99}",
+    "a variable's name has 1 to 100 letters, digits and _, and does not begin with a digit",
 )
 _HEADER_NAME = _match(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}", "a header's name has 1 to 100 letters, digits, - and such")
 _OWN_HEADERS = frozenset(
@@ -112,9 +115,9 @@ class ServerConfig(BaseModel):
     @classmethod
     def _latin(cls, value: dict[str, str]) -> dict[str, str]:
         if any(name.lower() in _OWN_HEADERS for name in value):
-            raise ValueError("Host, and headers of a connection or a message, are not set by hand")
+            raise ValueError("Host, and headers of a connection or a message, can't be set")
         if not all(text.isascii() and text.isprintable() for text in value.values()):
-            raise ValueError("a value of a header has other characters than those of ASCII")
+            raise ValueError("a value of a header has non-ASCII characters")
         return value
 
     @model_validator(mode="after")
@@ -128,13 +131,13 @@ class ServerConfig(BaseModel):
     @model_validator(mode="after")
     def _one_way(self) -> ServerConfig:
         if bool(self.command) == bool(self.url):
-            raise ValueError("a server has either a command or a url")
+            raise ValueError("a server needs either a command or a url")
         if self.command and (self.headers or self.oauth or self.type not in (None, "stdio")):
-            raise ValueError("a command has neither headers nor a type other than stdio, nor oauth")
+            raise ValueError("a server with a command can't have headers, oauth or a type other than stdio")
         if self.url and any("\n" in text or "\r" in text for text in self.env.values()):
-            raise ValueError("a variable of a server with a url has one line, as it is put into the url and headers")
+            raise ValueError("a variable of a server with a url must be one line, as the url and headers use it")
         if self.url and (self.args or self.type == "stdio"):
-            raise ValueError("a url has neither args nor the type stdio")
+            raise ValueError("a server with a url can't have args or the type stdio")
         return self
 
     @property
@@ -151,8 +154,8 @@ class ServerConfig(BaseModel):
         """The server of this entry. Raises `ValueError` for the name, and for too many variables."""
         if not NAME.fullmatch(name):
             raise ValueError(
-                f"{name[:100]!r} is no name of a server: 1 to 32 letters, digits, - and single _, with none of the "
-                "last at an end"
+                f"{name[:100]!r} is not a valid server name: use 1 to 32 letters, digits, - and single _, and no "
+                "_ at either end"
             )
         server = McpServer(
             name=name,
@@ -223,7 +226,7 @@ def _check_url(target: McpTarget) -> None:
     try:
         _ = httpx.URL(url).host  # checks host names beyond ASCII
     except (ValueError, httpx.InvalidURL) as error:
-        raise HttpAddressError("its host is no name and no address", "host") from error
+        raise HttpAddressError("its host is neither a name nor an IP address", "host") from error
 
 
 def missing_variables(server: McpServer, values: Mapping[str, str]) -> Sequence[str]:

@@ -24,11 +24,11 @@ from backend_api.mcp.domain.entity import McpCause
 _BEARER = re.compile(r"\bbearer\b", re.IGNORECASE)
 
 NOT_ALLOWED = (
-    "Its address is not allowed: MCP servers of your own have a public address with port 80 or 443. Whoever runs this "
-    "server can allow others by MCP_ALLOWED_HOSTS."
+    "Its address is not allowed: your own MCP servers need a public address and port 80 or 443. The operator of this "
+    "server can allow others with MCP_ALLOWED_HOSTS."
 )
 
-NO_SERVER = "No server can be reached there."
+NO_SERVER = "The server can't be reached."
 REFUSAL_S = 5.0
 """Timeout, in seconds, for reading the body of an error response."""
 _KEPT_HEADERS = frozenset({"content-type", "www-authenticate", "retry-after"})
@@ -161,7 +161,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
             self._refusals.asks_to_sign_in = answer.status_code == 401 and bool(_BEARER.search(challenges))
         if answer.headers.get("content-encoding", "identity").strip().lower() != "identity":
             await answer.aclose()
-            self._refusals.refuse("What it sends is packed in a way nobody asked for.", "bad_answer")
+            self._refusals.refuse("Its response has a content encoding that was not requested.", "bad_answer")
             raise httpx2.DecodingError("packed", request=request)
         if request.method == "POST" and answer.status_code >= 400:
             return await self._refused(answer, request, sent)

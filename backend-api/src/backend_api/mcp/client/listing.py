@@ -47,7 +47,7 @@ def listing_of(server: McpServer, listed: Iterable[ListedTool], mask: Mask) -> L
             tool = _tool(server, one, mask, reader)
             added = len(tool.description) + len(json.dumps(tool.parameters))
             if tool.public_name in tools:
-                raise UnusableError("its name is there twice")
+                raise UnusableError("another tool has the same name")
             if size + added > MAX_LISTING_BYTES:
                 raise UnusableError("there are too many")
         except UnusableError as error:

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 MAX_PARTS = 100
 """The most parts of a schema that are read; further ones count as empty."""
 MAX_POINTER_CHARACTERS = 1_000
-NO_SCHEMA = "its schema is none"
+NO_SCHEMA = "its schema is invalid"
 _MAY_BE_NULL = ("required", "properties", "description", "enum", "additionalProperties", "type")
 """Keywords that some programs write as null when they mean nothing."""
 
@@ -31,7 +31,7 @@ def outermost(whole: dict[str, Any]) -> Arguments:
     """The arguments of a schema. Raises `UnusableError` if it is not an object."""
     found = _Composer(whole).arguments(whole)
     if found is None:
-        raise UnusableError("its arguments are no object")
+        raise UnusableError("its arguments are not an object")
     return found
 
 
@@ -96,7 +96,7 @@ class _Composer:
         is_pointer = isinstance(reference, str) and len(reference) <= MAX_POINTER_CHARACTERS
         found = found_at(reference, self._whole) if is_pointer else None
         if found is None:
-            raise UnusableError("its schema points to something that is not there")
+            raise UnusableError("its schema refers to something that does not exist")
         return found
 
 

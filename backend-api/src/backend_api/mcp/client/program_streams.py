@@ -51,7 +51,7 @@ async def program_streams(
                 finally:
                     tasks.cancel_scope.cancel()
     except SandboxUnavailableError as error:
-        refusals.refuse(f"The computer that it runs in can't be had. {error.detail}", "no_computer")
+        refusals.refuse(f"The computer that it runs in is not available. {error.detail}", "no_computer")
         raise
 
 

@@ -25,7 +25,7 @@ from backend_api.kit.masking import Mask
 from backend_api.sandboxes.domain.picture_heads import sides_of
 from service_kit.terminal.screen import screen_text
 
-NOTHING = "(It answered nothing.)"
+NOTHING = "(It returned nothing.)"
 MAX_REASON_CHARACTERS = 2_000
 _ADDRESS = re.compile(r"\s*data:[^,]{0,200},", re.IGNORECASE)
 _OF_ADDRESSES = str.maketrans("-_", "+/")
@@ -84,13 +84,13 @@ def _block_text(block: ContentBlock, picture: _Picture | None) -> str:
             if picture is not None:
                 return f"({uri}, a picture, {picture[0]}.)"
             text = _text(blob) if _TEXT_TYPE.match(media_type or "") else None
-            return f"({uri}, which is no text.)" if text is None else text
+            return f"({uri}, which is not text.)" if text is None else text
         case EmbeddedResource(resource=resource):
             return resource.text if not isinstance(resource, BlobResourceContents) else ""
         case ResourceLink(uri=uri, name=name):
             return f"{name}: {uri}"
         case _:
-            return "(A sound, which is left out.)"
+            return "(Audio, which was left out.)"
 
 
 def _picture(block: ContentBlock) -> _Picture | None:

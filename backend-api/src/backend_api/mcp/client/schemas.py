@@ -82,7 +82,7 @@ class SchemaReader:
             whole = cast("dict[str, Any]", json.loads(written)) if size <= MAX_LOOKED_AT_BYTES else {}
         except (ValueError, RecursionError) as error:
             self._looked_at += _UNREADABLE_BYTES
-            raise UnusableError("its schema is no JSON") from error
+            raise UnusableError("its schema is not JSON") from error
         self._looked_at += size if size <= MAX_LOOKED_AT_BYTES else _UNREADABLE_BYTES
         if size > MAX_LOOKED_AT_BYTES:
             raise UnusableError(f"its schema has more than {size_text(MAX_LOOKED_AT_BYTES)}")
@@ -104,7 +104,7 @@ class SchemaReader:
         drop_nulls(one)
         _check_words(one)
         if "$ref" in one and not self._resolves(one["$ref"], whole):
-            raise UnusableError("its schema points to something that is not there")
+            raise UnusableError("its schema refers to something that does not exist")
         if "pattern" in one:
             self._check_pattern(one["pattern"])
         for word in _BY_NAME:
@@ -152,7 +152,7 @@ class SchemaReader:
         return self._targets[reference]
 
     def _check_pattern(self, pattern: Any) -> None:
-        refused = UnusableError("its schema has a pattern that is none")
+        refused = UnusableError("its schema has an invalid pattern")
         if not isinstance(pattern, str) or len(pattern) > MAX_PATTERN_CHARACTERS or _FLAGS_INSIDE.search(pattern):
             raise refused
         if pattern not in self._patterns:
@@ -167,7 +167,7 @@ def _check_name(name: str) -> None:
     """Checks a property's name. Which characters are allowed is up to each provider's adapter, which renames it where
     needed."""
     if not name or len(name) > MAX_PROPERTY_CHARACTERS or not name.isprintable() or UNSEEN.search(name):
-        raise UnusableError("an argument has no name, or one that is too long or has signs that nobody sees")
+        raise UnusableError("an argument has no name, or one that is too long or has invisible characters")
 
 
 def _is_pattern(text: str) -> bool:
@@ -182,7 +182,7 @@ def _check_words(one: dict[str, Any]) -> None:
     kinds = one.get("type", "object")
     kinds = [kinds] if isinstance(kinds, str) else kinds
     if not are_texts(kinds) or not kinds or not _TYPES.issuperset(kinds):
-        raise UnusableError("its schema has a type that there is not")
+        raise UnusableError("its schema has an unknown type")
     dependent = one.get("dependentRequired", {})
     if not isinstance(dependent, dict):
         raise UnusableError(NO_SCHEMA)

@@ -37,24 +37,21 @@ CLOSE_S = 0.3
 MAX_PAGES = 20
 MAX_LISTED = 1_000
 CLIENT = Implementation(name="deskmate", version="1")
-NO_ANSWER = "It does not answer as an MCP server."
+NO_ANSWER = "It does not respond as an MCP server. Check its address."
 ENDED = "Its connection ended."
 NEEDS_SIGN_IN = "It needs you to sign in: do so in the settings, MCP servers."
 NEEDS_SCOPE = (
-    "It did nothing, as it asks for more than you allowed it when you signed in: {}. Sign in again in the settings, "
+    "It did nothing because it needs more access than you granted at sign-in: {}. Sign in again in the settings, "
     "MCP servers, which asks for that."
 )
-SCOPE_REFUSED = "It did nothing, as it refuses this to you, though you are signed in (insufficient_scope)."
-REFUSED = "It refuses the Authorization that its headers give it (status 401)."
-WANTS_TOKEN = (
-    "It wants a token (status 401), and does not say that one can sign in: give it one in its headers, such as "
-    "Authorization."
-)
-FORGETS = "It does not know the session any more that it opened itself (status {})."
-STATUS = "The server answered the call with the status {}."
+SCOPE_REFUSED = "It did nothing: it denies you access to this, although you are signed in (insufficient_scope)."
+REFUSED = "It rejected the Authorization in its headers (status 401). Check that header in the settings."
+WANTS_TOKEN = "It requires a token (status 401) and offers no sign-in: set one in its headers, such as Authorization."
+FORGETS = "It no longer recognises the session that it opened (status {})."
+STATUS = "The server responded to the call with status {}."
 MAY_HAVE = " The call may have happened."
-BROKE_OFF = "The server's answer broke off, or is too large. The call may have happened."
-ODD = "The server answered with something that is no result of a tool."
+BROKE_OFF = "The server's response was cut off or is too large. The call may have happened."
+ODD = "The server's response is not a tool result."
 _BROKEN_OFF = ("Connection closed", "SSE stream ended", "SSE stream failed")
 """The beginnings of the package's own messages for it: its code, -32000, is used by servers for any failure."""
 _STATUS_WORDS = ("Server returned an error response", "Not Found", "Session terminated")
@@ -125,7 +122,7 @@ class SessionConnection:
                 if str(error).startswith(_BROKEN_OFF[0]) and not self._refusals.said:
                     self._closing.set()
                     raise self._not_called() from error
-                raise self._fault("It does not list its tools as the protocol says.") from error
+                raise self._fault("Its list of tools does not follow the protocol.") from error
         return listing_of(self._server, listed, self._mask)
 
     async def call(self, name: str, call: ToolCall) -> Done:
@@ -229,7 +226,7 @@ class SessionConnection:
                     await self._closing.wait()
         except Exception as error:  # noqa: BLE001 -- whatever the package makes of it, whoever waits is told a reason
             kinds = sorted({type(one).__name__ for one in _causes(error)})
-            logger.info("an MCP server is gone", extra={"server": self._server.name, "kinds": kinds})
+            logger.info("an MCP server disconnected", extra={"server": self._server.name, "kinds": kinds})
 
     async def _on_message(self, message: IncomingMessage) -> None:
         if isinstance(message, ToolListChangedNotification):
@@ -259,7 +256,7 @@ class SessionConnection:
         if refusals.status == 401:
             return McpServerError(WANTS_TOKEN if may_sign_in(self._server) else REFUSED, "refused")
         if refusals.status is not None:
-            return McpServerError(f"It answers with the status {refusals.status}.", "status")
+            return McpServerError(f"It responds with status {refusals.status}.", "status")
         return McpServerError(otherwise, cause)
 
 

@@ -33,10 +33,10 @@ class TooMuchError(Exception):
     """A limit was exceeded; the message says which, for people."""
 
 
-TOO_MUCH = f"It sends more than {MAX_ANSWER_BYTES // 1024 // 1024} MB, or too many events."
+TOO_MUCH = f"It sent more than {MAX_ANSWER_BYTES // 1024 // 1024} MB, or too many events."
 TOO_MUCH_OF_ALL = "It sent too much over one connection."
-TOO_MANY_VALUES = f"It sends an answer of more than {MAX_VALUES:,} values."
-TOO_MANY_REQUESTS = "It makes us ask too often over one connection."
+TOO_MANY_VALUES = f"It sent a response of more than {MAX_VALUES:,} values."
+TOO_MANY_REQUESTS = "It caused too many requests over one connection."
 TOO_MANY_STREAMS = f"It ended its stream of events more than {MAX_STREAMS} times."
 
 

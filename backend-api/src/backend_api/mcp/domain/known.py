@@ -39,5 +39,5 @@ def from_body(content: bytes) -> Listing:
             for one in entries
         ]
     except (KeyError, TypeError) as error:
-        raise ValueError("no list of tools") from error
+        raise ValueError("not a list of tools") from error
     return Listing(tools=tools)

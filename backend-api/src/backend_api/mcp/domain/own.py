@@ -48,7 +48,7 @@ class TooManyMcpServersError(ConflictError):
     code = "too_many_mcp_servers"
 
     def __init__(self) -> None:
-        super().__init__(f"You have {MAX_OWN_SERVERS} MCP servers, as many as there may be: delete one first.")
+        super().__init__(f"You have {MAX_OWN_SERVERS} MCP servers, which is the maximum. Delete one first.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -101,7 +101,7 @@ async def client_document(response: Response, options: Options) -> ClientDocumen
     Document). Only a server whose PUBLIC_URL begins with https has one."""
     url = _document_url(options)
     if url is None:
-        raise NoClientDocumentError("This server has no public address with https: set PUBLIC_URL.")
+        raise NoClientDocumentError("This server has no public https address: set PUBLIC_URL.")
     response.headers["Cache-Control"] = f"public, max-age={DOCUMENT_AGE_S}"
     return ClientDocumentBody(
         client_id=url,
@@ -172,7 +172,7 @@ def _origin(request: Request, options: WebOptions) -> str:
     """The origin the browser returns to. Raises `OtherAddressError`."""
     origin = options.public_url or own_origin(request.scope, options)
     if not origin:
-        raise OtherAddressError("This server does not know its own address: set PUBLIC_URL to sign in at MCP servers.")
+        raise OtherAddressError("This server's own address is not set: set PUBLIC_URL to sign in to MCP servers.")
     here = request.headers.get("origin") or f"{request.url.scheme}://{request.headers.get('host', '')}"
     if urlsplit(here).netloc.lower() != urlsplit(origin).netloc.lower():
         raise OtherAddressError(f"Open this page at {origin} to sign in: the browser comes back to that address.")

@@ -17,7 +17,7 @@ from backend_api.mcp.domain.sign_in import McpSignInError
 CONNECT_S = 5.0
 MAX_BYTES = 256 * 1024
 MAX_REDIRECTS = 3
-NO_HTTPS = "{} is no address with https, so nothing secret is sent there."
+NO_HTTPS = "{} does not use https, so no secrets are sent there."
 NO_ANSWER = "{} does not answer."
 
 
@@ -75,7 +75,7 @@ class BoundedHttp:
             response = await self._http.send(request, stream=True)
             try:
                 if len(await response.aread()) > MAX_BYTES:
-                    raise McpSignInError(f"{request.url.host} answers with more than {MAX_BYTES // 1024} KB.")
+                    raise McpSignInError(f"{request.url.host} sent more than {MAX_BYTES // 1024} KB.")
             finally:
                 await response.aclose()
         except httpx2.HTTPError as error:

@@ -25,11 +25,11 @@ from backend_api.mcp.oauth.discovery import GRANT_TYPES, Discovered
 CLIENT_NAME = "Deskmate"
 MAX_CHARACTERS = 4_096
 NEEDS_CLIENT = (
-    "Its authorization server registers no clients by itself. Register one there with the callback address {}, and "
-    "give its client id, and its secret if it has one, in the settings of this server."
+    "Its authorization server does not support dynamic client registration. Register a client there "
+    "with the callback address {}, and enter its client id, and its secret if it has one, in its settings here."
 )
-OTHER_ISSUER = "It names another authorization server than {}, where its client is registered."
-NOT_REGISTERED = "Its authorization server registered no client for us, or one that can't be used."
+OTHER_ISSUER = "It names a different authorization server than {}, where its client is registered."
+NOT_REGISTERED = "Its authorization server did not register a usable client."
 
 
 async def client_for(

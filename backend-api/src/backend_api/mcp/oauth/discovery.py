@@ -26,11 +26,10 @@ from backend_api.mcp.oauth.bounded_http import BoundedHttp
 
 GRANT_TYPES = ["authorization_code", "refresh_token"]
 NOWHERE = (
-    "It does not say where its users sign in. If it takes a token or key, give it one in its headers, such as "
-    "Authorization."
+    "It does not say where users sign in. If it accepts a token or key, set one in its headers, such as Authorization."
 )
-OTHER_RESOURCE = "What it says of signing in is about another server."
-OTHER_ISSUER = "The authorization server says of itself that it is another one."
+OTHER_RESOURCE = "Its sign-in metadata is about another server."
+OTHER_ISSUER = "The authorization server's metadata names a different issuer."
 NO_PKCE = "Its authorization server does not say that it supports PKCE with S256, without which codes can be stolen."
 
 
@@ -93,7 +92,7 @@ async def _resource(http: BoundedHttp, server: McpServer, named: str | None) -> 
                 raise McpSignInError(OTHER_RESOURCE)
             return found
         if response.status_code >= 500 or response.status_code == 429:
-            raise McpSignInError(f"{response.request.url.host} answers with the status {response.status_code}.")
+            raise McpSignInError(f"{response.request.url.host} responds with status {response.status_code}.")
     return None
 
 
@@ -111,7 +110,7 @@ async def _metadata(http: BoundedHttp, server: McpServer, resource: ProtectedRes
                 raise McpSignInError(OTHER_ISSUER)
             return found
         if not goes_on:
-            raise McpSignInError(f"{response.request.url.host} answers with the status {response.status_code}.")
+            raise McpSignInError(f"{response.request.url.host} responds with status {response.status_code}.")
     raise McpNoSignInError(NOWHERE)
 
 

@@ -27,7 +27,7 @@ MAX_TOKEN_CHARACTERS = 16_384
 LONGEST = timedelta(days=3_650)
 _TOKEN = re.compile(r"[\x21-\x7e]+")
 _ERROR = re.compile(r"[a-z_]{1,50}")
-NO_TOKEN = "The authorization server gave no token that can be used."
+NO_TOKEN = "The authorization server issued no usable token."
 _LATER = (408, 429)
 
 
@@ -41,7 +41,7 @@ async def redeemed(http: BoundedHttp, pending: PendingSignIn, code: str) -> Gran
     }
     response = await http.send(_request(pending.client, form))
     if response.status_code not in (200, 201):
-        raise McpSignInError(f"The authorization server gave no token: {_error_of(response)}.")
+        raise McpSignInError(f"The authorization server issued no token: {_error_of(response)}.")
     try:
         return _grant(pending.client, response.content)
     except ValueError as error:
@@ -59,7 +59,7 @@ async def renewed(http: BoundedHttp, grant: Grant) -> Grant:
     if 400 <= status < 500 and status not in _LATER:
         raise RenewalRefusedError(_error_of(response))
     if status not in (200, 201):
-        raise RenewalFailedError(f"The authorization server answers with the status {status}.")
+        raise RenewalFailedError(f"The authorization server responds with status {status}.")
     try:
         return _grant(grant.client, response.content, former=grant)
     except ValueError as error:
@@ -75,7 +75,7 @@ async def revoked(http: BoundedHttp, grant: Grant) -> None:
         form = {"token": token, "token_type_hint": kind}
         response = await http.send(_request(grant.client, form, grant.client.revocation_endpoint))
         if not response.is_success:
-            raise McpSignInError(f"The authorization server took no {kind} back: {_error_of(response)}.")
+            raise McpSignInError(f"The authorization server did not revoke the {kind}: {_error_of(response)}.")
 
 
 def _request(client: OAuthClient, form: dict[str, str], endpoint: str = "") -> httpx2.Request:
@@ -97,11 +97,11 @@ def _grant(client: OAuthClient, content: bytes, former: Grant | None = None) -> 
     try:
         parsed = OAuthToken.model_validate_json(content)
     except ValidationError as error:
-        raise ValueError("no answer with a token") from error
+        raise ValueError("no response with a token") from error
     refresh_token = parsed.refresh_token or (former.refresh_token if former is not None else "")
     for token in (parsed.access_token, *([refresh_token] if refresh_token else [])):
         if len(token) > MAX_TOKEN_CHARACTERS or not _TOKEN.fullmatch(token):
-            raise ValueError("a token of other characters than those of a header, or too long")
+            raise ValueError("a token that is too long or can't be sent in a header")
     expires_at = None
     if parsed.expires_in is not None:
         lives = timedelta(seconds=min(max(parsed.expires_in, 0), int(LONGEST.total_seconds())))

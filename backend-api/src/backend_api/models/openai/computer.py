@@ -82,7 +82,7 @@ def calls_of(item: Json, *, provider: str) -> list[ToolCallPart]:
     more actions than an answer may have calls."""
     given = arguments_of(json_of(item).decode())
     if given is None:
-        raise ValueError("a computer call that is no JSON")
+        raise ValueError("a computer call that is not JSON")
     kept = {name: given[name] for name in ("call_id", "action", "actions", "pending_safety_checks") if name in given}
     whole = {**kept, "type": ITEM, "call_id": str(kept.get("call_id") or "")}
     actions = cast("list[object]", kept["actions"]) if isinstance(kept.get("actions"), list) else [kept.get("action")]

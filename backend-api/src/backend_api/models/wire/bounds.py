@@ -63,7 +63,7 @@ class AnswerBounds:
                 now = self._clock()
                 self._bytes += len(chunk)
                 if self._bytes > MAX_ANSWER_BYTES:
-                    raise self._too_much("more than any answer takes")
+                    raise self._too_much("a response that is too large")
                 if now - begun > MAX_ANSWER_S:
                     raise self._too_much(f"an answer that did not end within {duration_text(MAX_ANSWER_S)}")
                 yield chunk

@@ -73,20 +73,20 @@ def broken_off(provider: str, word: object, *details: object) -> ModelAnswerErro
     said = text_of(word) or "none"
     more = ": ".join(text for text in map(_message, details) if text)
     because = f' ("{said[:100]}", {more[:MAX_MESSAGE_CHARACTERS]})' if more else f' ("{said[:100]}")'
-    return ModelAnswerError(f"{provider} ended its answer before it was whole{because}. Try again.", may_retry=True)
+    return ModelAnswerError(f"{provider} ended its answer before it was complete{because}. Try again.", may_retry=True)
 
 
 def without_reason(provider: str) -> ModelAnswerError:
     """The error for an answer that ended without a reason."""
     return ModelAnswerError(
-        f"{provider} ended its answer without saying that it is whole (no finish reason). Try again.", may_retry=True
+        f"{provider} ended its answer without a finish reason, so it may be incomplete. Try again.", may_retry=True
     )
 
 
 def nothing_sent(provider: str) -> ModelAnswerError:
     """The error for an empty answer."""
     return ModelAnswerError(
-        f"{provider} sent an empty answer: its stream ended with no text, no call and no reason in it. "
+        f"{provider} sent an empty answer: its stream ended without text, tool calls or a finish reason. "
         "The log of that server may say why. Try again.",
         may_retry=True,
     )

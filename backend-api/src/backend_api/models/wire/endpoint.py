@@ -51,7 +51,7 @@ class Connections:
                 await self._free.acquire()
         except TimeoutError as error:
             who = in_sentence(provider)
-            busy = f"Too many answers of {who} are under way here at once. Try again in a moment."
+            busy = f"Too many requests to {who} are running at once. Try again in a moment."
             raise ModelUnavailableError(busy, may_retry=True) from error
         try:
             yield
@@ -138,7 +138,7 @@ class Endpoint:
             except (aiohttp.NonHttpUrlClientError, ValueError) as error:
                 if not location:
                     raise
-                raise aiohttp.ClientError("redirected to what is no address") from error
+                raise aiohttp.ClientError("redirected to an invalid URL") from error
             location = response.headers.get("location", "")
             # Redirects that drop the body, such as 302, never lead to a model.
             if response.status not in (307, 308) or not location or not self._follows_redirects:
@@ -183,7 +183,7 @@ class Endpoint:
             return None
         proxy = proxy if "://" in proxy else f"http://{proxy}"
         if urlsplit(proxy).scheme not in ("http", "https"):
-            raise ValueError("a proxy that is asked otherwise than by HTTP")
+            raise ValueError("a proxy that does not use HTTP")
         return proxy
 
 

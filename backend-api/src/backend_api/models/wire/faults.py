@@ -94,8 +94,8 @@ def fault_of(status: int, error: object, *, provider: str, key_setting: str, hea
             retry_after_s=_asked_wait_s(headers, error, message),
         )
     if 300 <= status < 400:
-        elsewhere = "where this request is not sent. Set the address at which it answers itself."
-        return ModelRequestError(f"{provider} leads to another address ({status}), {elsewhere}")
+        elsewhere = "and redirects are not followed. Set its final address."
+        return ModelRequestError(f"{provider} redirects to another address ({status}), {elsewhere}")
     if is_too_long:
         return ModelContextError(
             f"This conversation is too long for the model ({in_sentence(provider)}, {status}){_sentence(said)} "

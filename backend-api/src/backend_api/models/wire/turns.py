@@ -14,7 +14,7 @@ from backend_api.agent.pictures import Image
 from backend_api.models.wire.added import is_of_text
 
 _END = re.compile(r"</(?=note)", re.IGNORECASE)
-GONE = "It is not there any more, or can't be read."
+GONE = "It no longer exists or can't be read."
 UNREADABLE = f"A picture was taken here. {GONE}"
 
 

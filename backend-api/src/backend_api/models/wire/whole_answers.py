@@ -28,7 +28,7 @@ def objects_of(body: bytes, api: ProviderApi) -> list[dict[str, Any]]:
     content = body.removeprefix(BYTE_ORDER_MARK).strip()
     values = _values(content)
     if values is None:
-        raise ModelAnswerError(f"{api.name} sent no answer of a model but {_described(content)}. {_CHECK}")
+        raise ModelAnswerError(f"{api.name} did not send a model's answer but {_described(content)}. {_CHECK}")
     return [value for value in map(as_object, values) if value]
 
 
@@ -41,10 +41,10 @@ def fault_in_body(answer: dict[str, Any], api: ProviderApi) -> ModelError:
     if said:
         return ModelAnswerError(f"{api.name} answered with an error: {said}")
     names = ", ".join(map(str, list(answer)[:8]))[:MAX_MESSAGE_CHARACTERS]
-    return ModelAnswerError(f"{api.name} sent JSON that is no answer of a model (its fields: {names}). {_CHECK}")
+    return ModelAnswerError(f"{api.name} sent JSON that is not a model's answer (its fields: {names}). {_CHECK}")
 
 
-_CHECK = "Check the address of the provider, and what stands between it and here."
+_CHECK = "Check the provider's address and any proxy in between."
 
 
 def _values(content: bytes) -> list[object] | None:

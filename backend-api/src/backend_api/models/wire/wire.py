@@ -250,7 +250,7 @@ def _no_answer(error: Exception, endpoint: Endpoint) -> ModelError:
     is_unreachable = isinstance(error, (aiohttp.ClientConnectionError, OSError))
     if not is_unreachable and isinstance(error, (aiohttp.NonHttpUrlClientError, ValueError)):
         parts = f"its address, its key ({endpoint.provider.key_setting}) or the proxy of the environment"
-        return ModelRequestError(f"{name} can't be asked: {parts} has something that can't be sent.")
+        return ModelRequestError(f"{name} can't be asked: {parts} contains a character that can't be sent.")
     is_late = isinstance(error, TimeoutError) and not isinstance(error, aiohttp.ConnectionTimeoutError)
     said = "did not answer in time" if is_late else "can't be reached"
     return ModelUnavailableError(f"{name} {said}.", may_retry=True)
@@ -266,7 +266,7 @@ async def drain(chunks: AsyncIterator[bytes]) -> None:
 
 def cut(provider: str) -> ModelStreamCutError:
     return ModelStreamCutError(
-        f"The connection to {in_sentence(provider)} broke in the middle of the answer.", may_retry=True
+        f"The connection to {in_sentence(provider)} was lost in the middle of the answer.", may_retry=True
     )
 
 

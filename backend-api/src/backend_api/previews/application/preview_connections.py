@@ -94,7 +94,9 @@ class PreviewConnections:
             or self._of_users[port.user_id] >= self._limits.at_once_of_a_user
             or (is_socket and self._sockets[port.user_id] >= self._limits.sockets_of_a_user)
         ):
-            raise TooManyPreviewsError("Too many requests are under way.", retry_after_s=RETRY_AFTER_S)
+            raise TooManyPreviewsError(
+                "Too many requests are in progress. Try again in a moment.", retry_after_s=RETRY_AFTER_S
+            )
 
     def close(self) -> None:
         """Signal to all connections that the gateway shuts down."""
@@ -115,9 +117,9 @@ class PreviewConnections:
                 try:
                     await self._end_revoked()
                 except UnavailableError:
-                    logger.warning("opened ports can't be looked at; what goes over them goes on")
+                    logger.warning("opened ports could not be checked; their connections go on")
                 except Exception:
-                    logger.exception("looking at opened ports failed")
+                    logger.exception("checking opened ports failed")
 
     async def _end_revoked(self) -> None:
         # Connections that began meanwhile were checked then.

@@ -62,8 +62,8 @@ def check_port(port: int) -> None:
     if not FIRST_PORT <= port <= LAST_PORT or port in RESERVED_PORTS:
         own = " and ".join(str(one) for one in sorted(RESERVED_PORTS))
         raise PortRefusedError(
-            f"The port {port} can't be opened. Ports {FIRST_PORT} to {LAST_PORT} can, but for {own}, which belong to "
-            "the computer's own services. Start the app on another port.",
+            f"The port {port} can't be opened. Start the app on a port from {FIRST_PORT} to {LAST_PORT}, other than "
+            f"{own}, which belong to the computer's own services.",
             field="body.port",
         )
 

@@ -26,8 +26,8 @@ class PortsOffError(ConflictError):
 
     def __init__(self) -> None:
         super().__init__(
-            "Opening ports is off on this server. Whoever runs it turns it on by PREVIEW_DOMAIN: a domain of which "
-            "every name leads to this server."
+            "Opening ports is turned off on this server. Its operator can turn it on by setting PREVIEW_DOMAIN to a "
+            "domain whose names all resolve to this server."
         )
 
 

@@ -50,7 +50,7 @@ class MongoOpenedPorts:
         async with store_errors():
             found = await self._ports.find_one(wanted)
         if found is None:
-            raise PortNotFoundError("It was closed in this moment. Open it again.")
+            raise PortNotFoundError("It was closed in the meantime. Open it again.")
         return _port(found), []
 
     async def close(self, session_id: SessionId, user_id: UserId, port_id: PortId) -> list[Event]:

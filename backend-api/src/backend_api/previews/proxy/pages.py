@@ -57,7 +57,7 @@ _PAGES: dict[type[DomainError], _Page] = {
     ),
     UnauthenticatedError: (
         410,
-        _Text("This log-in has ended", "Log in again, and open the app from the conversation."),
+        _Text("This log-in has ended", "Log in again and open the app from the conversation."),
         _Text("登录已结束", "请重新登录，然后从对话中打开这个应用。"),
     ),
     ForeignRequestError: (
@@ -79,7 +79,7 @@ _PAGES: dict[type[DomainError], _Page] = {
     ),
     LimitError: (
         429,
-        _Text("Too much at once", "Too many requests are under way to this app. Wait a moment, then reload."),
+        _Text("Too much at once", "Too many requests to this app are in progress. Wait a moment, then reload."),
         _Text("请求太多", "同时访问这个应用的请求太多。请稍等片刻再刷新。"),
     ),
     NothingListensError: (
@@ -89,14 +89,14 @@ _PAGES: dict[type[DomainError], _Page] = {
     ),
     AppFailedError: (
         502,
-        _Text("The app did not answer", "It broke off, took too long, or said what is no answer of a web app. Reload "
+        _Text("The app did not answer", "Its response was cut off, took too long, or was not valid HTTP. Reload "
                "this page, or ask the agent to look at it."),
         _Text("应用没有正常响应", "它中断了、耗时太长，或者返回的不是网页应用的响应。请刷新页面，或让智能体检查。"),
     ),
     RemoteHostError: (
         502,
-        _Text("The remote host can't show it", "This conversation works on a remote host of yours, and this is in the "
-               "way:"),
+        _Text("The remote host can't show it", "This conversation works on a remote host of yours, which reported this "
+               "problem:"),
         _Text("远程主机无法显示它", "这个对话在你的远程主机上工作，原因如下："),
     ),
     UnavailableError: (

@@ -60,7 +60,7 @@ class PortStream(httpcore.AsyncNetworkStream, ABC):
         if self.may_read is not None:
             self.may_read -= len(piece)
             if self.may_read < 0:
-                raise httpcore.ReadError("its head has no end")
+                raise httpcore.ReadError("its response headers are incomplete")
         return piece
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # the base's
@@ -135,7 +135,7 @@ class ForwardedStream(PortStream):
 
 
 def _app_failed(reason: str, port: int) -> DomainError:
-    return AppFailedError(f"The app at port {port} gave no answer that can be passed on: {reason[:200]}.")
+    return AppFailedError(f"The app at port {port} sent an invalid response: {reason[:200]}.")
 
 
 def _nothing_listens(_: str, port: int) -> DomainError:

@@ -52,7 +52,7 @@ class StreamedAppAnswer:
             async for piece in self._response.aiter_stream():
                 yield piece
         except _LIBRARY_FAULTS as error:
-            raise self._stream.fault(str(error) or "it broke off", self._port) from error
+            raise self._stream.fault(str(error) or "the connection was cut off", self._port) from error
 
 
 def _can_be_passed_on(response: httpcore.Response) -> bool:
@@ -82,7 +82,7 @@ class AppWebSocket:
             async with asyncio.timeout(WRITE_S):
                 await self._connection.send(message)
         except (ConnectionClosed, TimeoutError) as error:
-            raise AppFailedError("The app takes no more messages.") from error
+            raise AppFailedError("The app accepts no more messages.") from error
 
     async def messages(self) -> AsyncIterator[str | bytes]:
         with suppress(ConnectionClosed):
@@ -151,7 +151,7 @@ class ToolApiSandboxApps:
         stream.may_read = None
         if not _can_be_passed_on(response):
             await response.aclose()
-            raise stream.fault("its head is none that can be passed on", port)
+            raise stream.fault("its response headers are invalid", port)
         return response
 
     @asynccontextmanager
@@ -181,11 +181,11 @@ class ToolApiSandboxApps:
                     create_connection=BoundedConnection,
                 )
             except InvalidStatus as error:
-                said = f"it answers with {error.response.status_code}, not with a WebSocket"
+                said = f"it responded with {error.response.status_code} instead of opening a WebSocket"
                 raise stream.fault(said, port) from error
             except (OSError, ValueError, WebSocketException, TimeoutError) as error:
                 # A target that is no path makes no valid address.
-                raise stream.fault(str(error) or "it opens no WebSocket", port) from error
+                raise stream.fault(str(error) or "it did not open a WebSocket", port) from error
             stack.push_async_callback(connection.close)
             yield AppWebSocket(cast("BoundedConnection", connection))
 

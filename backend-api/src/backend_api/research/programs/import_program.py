@@ -97,9 +97,9 @@ def read(text: str, form: str, most: int) -> dict[str, Any]:
     count = sum(1 for _ in begins.finditer(text))
     if not count:
         name = "BibTeX" if form == "bibtex" else "RIS"
-        return {"reason": f"There is no entry of {name} in this file."}
+        return {"reason": f"The file has no {name} entries."}
     if count > most:
-        return {"reason": f"The file has {count:,} entries, and {most:,} are taken at once. Split it."}
+        return {"reason": f"The file has {count:,} entries; at most {most:,} can be imported at once. Split it."}
     return read_bibtex(text) if form == "bibtex" else read_ris(text)
 
 
@@ -119,7 +119,7 @@ def read_bibtex(text: str) -> dict[str, Any]:
 
 def _reason(block: ParsingFailedBlock) -> str:
     said = str(getattr(block.error, "abort_reason", "") or block.error or "")
-    return f"It can't be read: {said or 'it is not closed, or is no entry'}"
+    return f"It can't be read: {said or 'it is not closed or not an entry'}"
 
 
 def read_ris(text: str) -> dict[str, Any]:
@@ -158,7 +158,7 @@ def bibtex_entry(entry: Entry) -> dict[str, Any]:
 
     title = text("title")
     if not title:
-        raise ValueError("It has no title.")
+        raise ValueError("It has no title. Add one.")
     preprint = fields.get("archiveprefix", fields.get("eprinttype", "")).lower()
     year = _YEAR.search(text("year", "date"))
     return {
@@ -231,7 +231,7 @@ def ris_entry(block: str) -> dict[str, Any]:
     """The entry. Raises `ValueError` for one without a title, and what the parser raises."""
     found: list[dict[str, Any]] = cast("Any", rispy).loads(block.strip() + "\n")
     if len(found) != 1:
-        raise ValueError("It does not begin with TY and end with ER.")
+        raise ValueError("It must begin with TY and end with ER.")
     (one,) = found
 
     def text(*names: str) -> str:
@@ -241,7 +241,7 @@ def ris_entry(block: str) -> dict[str, Any]:
 
     title = text("title", "primary_title", "translated_title")
     if not title:
-        raise ValueError("It has no title.")
+        raise ValueError("It has no title. Add one.")
     year = _YEAR.search(text("year", "publication_year", "date"))
     authors = _listed(one.get("authors") or one.get("first_authors"))
     return {

@@ -45,7 +45,7 @@ def read(content: bytes, characters: int, pages: int) -> dict[str, Any]:
         document = pypdfium2.PdfDocument(content)
     except pypdfium2.PdfiumError as error:
         is_locked = "password" in str(error).lower()
-        return {"reason": "The PDF is encrypted with a password." if is_locked else "The PDF is broken."}
+        return {"reason": "The PDF is encrypted with a password." if is_locked else "The PDF is corrupt."}
     texts, left = list[str](), characters
     for number in range(min(len(document), pages)):
         text = _page_text(document, number)[:left]
@@ -54,7 +54,7 @@ def read(content: bytes, characters: int, pages: int) -> dict[str, Any]:
         if left <= 0:
             break
     if sum(len(text.strip()) for text in texts) < 30 * max(len(texts), 1) and not any(len(t) > 500 for t in texts):
-        return {"reason": "The PDF has pictures of pages alone (a scan), and no text."}
+        return {"reason": "The PDF is a scan: it has only pictures of pages, and no text."}
     return {"sections": split(texts)}
 
 

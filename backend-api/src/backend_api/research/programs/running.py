@@ -90,14 +90,14 @@ class TextPrograms:
     async def sections(self, file: File) -> Sequence[Section]:
         """See the port. Cancelling kills the process that is at work."""
         if file.kind not in ("pdf", "source"):
-            raise UnreadablePaperError("What is there is neither a PDF nor LaTeX.")
+            raise UnreadablePaperError("The file is neither a PDF nor LaTeX.")
         program = _PDF if file.kind == "pdf" else _TEX
         asked = {"characters": MAX_TEXT_CHARACTERS, "pages": MAX_PAGES}
         try:
             async with self._places:
                 read = await run_program(program, asked, file.content, _READ, READ_WITHIN_S)
         except ProgramFailedError as error:
-            raise UnreadablePaperError("The file is made so that it can't be read as text.") from error
+            raise UnreadablePaperError("The file could not be parsed.") from error
         if read.reason or not read.sections:
             raise UnreadablePaperError(read.reason or "The file has no text in it.")
         return [Section(title=one.title, text=one.text, page=one.page) for one in read.sections]
@@ -129,7 +129,7 @@ class ImportPrograms:
             async with self._places:
                 read = await run_program(_IMPORT, asked, content, _IMPORTED, IMPORT_WITHIN_S)
         except ProgramFailedError as error:
-            raise ImportInvalidError("The file is made so that it can't be read.") from error
+            raise ImportInvalidError("The file could not be parsed.") from error
         if read.reason:
             raise ImportInvalidError(read.reason)
         broken = [Broken(line=one.line, reason=one.reason, begins=one.begins) for one in read.broken]

@@ -53,10 +53,10 @@ def read(content: bytes, characters: int) -> dict[str, Any]:
     try:
         files = unpack(content)
     except (OSError, EOFError, zlib.error, tarfile.TarError):
-        return {"reason": "The source of the paper is broken."}
+        return {"reason": "The paper's source archive is corrupt."}
     main_file = _main_of(files)
     if main_file is None:
-        return {"reason": "The source of the paper has no LaTeX in it."}
+        return {"reason": "The paper's source archive contains no LaTeX."}
     text = _whole(files, main_file)
     return {"sections": split(text[: characters * 2], characters)}
 

@@ -45,11 +45,11 @@ async def _entries(ask: Ask, **params: str | int | None) -> list[Paper]:
         return []
     # A feed has neither, and entities can be made to grow without end.
     if "<!DOCTYPE" in feed or "<!ENTITY" in feed:
-        raise SourceFaultError("answers with something that is no feed")
+        raise SourceFaultError("sent a response that is not a feed")
     try:
         root = ElementTree.fromstring(feed)
     except ElementTree.ParseError as error:
-        raise SourceFaultError("answers with something that is cut or broken") from error
+        raise SourceFaultError("sent a response that is incomplete or corrupt") from error
     papers = [_paper(entry) for entry in root.findall(f"{_ATOM}entry")]
     return [paper for paper in papers if paper.title and paper.arxiv_id]
 

@@ -34,7 +34,7 @@ from backend_api.runs.application.team_run import TeamRun
 from backend_api.settings.application.effective_settings import EffectiveSettings
 
 UNREADABLE_CODE = "secret_unreadable"
-UNREADABLE = "A key of yours can't be read with the SECRETS_KEY that the server has now."
+UNREADABLE = "A saved key of yours can't be decrypted with the server's current SECRETS_KEY."
 
 
 @asynccontextmanager

@@ -30,7 +30,7 @@ class ExpireWaits:
         """Run until cancelled. A wait that can't be ended now is tried again at the next look, and delays no other."""
         while True:
             due: Sequence[RunId] = ()
-            with _logged("waits could not be looked at"):
+            with _logged("waits could not be checked"):
                 due = await self.waits.due()
             for run_id in due:
                 with _logged("a wait could not be ended", run_id=run_id):

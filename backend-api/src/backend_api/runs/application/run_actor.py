@@ -239,7 +239,7 @@ class RunActor:
         """Leave the run without recording a failure: the store is down, which is not the run's fault. The worker that
         finds the lease lapsed goes on."""
         fields = {"run_id": self._lease.run.id, "reason": error.detail}
-        logger.warning("run left until the store is back", extra=fields)
+        logger.warning("run left until the database is back", extra=fields)
 
     async def _was_cut_too_often(self, most: int) -> bool:
         """Whether the run was cut `most` times in a row without progress, as it may be what kills its workers."""

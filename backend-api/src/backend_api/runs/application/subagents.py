@@ -29,7 +29,7 @@ from service_kit.amounts import duration_text
 TOO_LONG = "The agent was ended because it did not finish within {duration}. Part of it may have happened."
 NOT_DONE = "The agent did not finish: {why}"
 SILENT = "The agent ended without an answer."
-KIND_GONE = "There are no agents of the kind {name} any more. This one goes on, and only looks."
+KIND_GONE = "The agent kind {name} no longer exists. This agent continues, but can only read."
 UNKNOWN = "agent_type: there is no agent of the kind {name!r}. There are: {known}."
 LoopOf = Callable[[SubagentKind, Journal], Awaitable[AgentLoop]]
 

@@ -72,7 +72,7 @@ class TitleSessions:
                     for session_id in await self.titles.due():
                         self.want(session_id)
                 except DomainError as error:
-                    logger.warning("titles could not be looked for", extra={"code": error.code})
+                    logger.warning("untitled sessions could not be listed", extra={"code": error.code})
 
     async def _title_wanted(self) -> None:
         while True:

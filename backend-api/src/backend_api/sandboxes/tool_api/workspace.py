@@ -109,7 +109,7 @@ class ToolApiWorkspace:
         for attempt in range(1, attempts + 1):
             async with (
                 endpoint_faults(
-                    self._endpoints, sandbox, refused=_NOT_ANSWERED, broken="The connection to the computer broke."
+                    self._endpoints, sandbox, refused=_NOT_ANSWERED, broken="The connection to the computer was lost."
                 ),
                 self._endpoints.open(sandbox, SCOPES) as endpoint,
                 endpoint.stream(method, path, bounds, **fields) as answer,

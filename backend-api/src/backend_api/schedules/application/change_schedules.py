@@ -68,4 +68,4 @@ class UpdateSchedule:
             if await self.schedules.replace(schedule):
                 await self.notifier.notify(Topic.SCHEDULE_CHANGED)
                 return await self.schedules.get(schedule_id, user_id)
-        raise ScheduleBusyError("The schedule is being changed again and again. Try again in a moment.")
+        raise ScheduleBusyError("The schedule is being changed by other requests. Try again in a moment.")

@@ -91,9 +91,9 @@ class FireSchedules:
                 try:
                     wait_s = await self.fire_due()
                 except DomainError as error:
-                    logger.warning("schedules could not be looked at", extra={"code": error.code})
+                    logger.warning("schedules could not be checked", extra={"code": error.code})
                 except Exception:
-                    logger.exception("schedules could not be looked at")
+                    logger.exception("schedules could not be checked")
                 await changes.next(wait_s)
 
     async def fire_due(self) -> float:

@@ -19,7 +19,7 @@ from backend_api.schedules.ports import CronLines
 OF_NEW_SESSION = ("model", "preset", "options")
 _NO_NEW_SESSION: dict[str, Any] = {"model": None, "preset": None, "options": {}}
 TIMING = frozenset({"at", "cron", "timezone", "paused"})
-_EITHER = "Give either at, a time, or cron, a line of five fields, and not both."
+_EITHER = "Give either at, a time, or cron, a line of five fields, but not both."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,13 +70,13 @@ class ScheduleRules:
             at = datetime.fromisoformat(text)
             at = self.lines.local(at, timezone) if at.tzinfo is None else at.astimezone(UTC)
         except (ValueError, OverflowError) as error:
-            reason = "This is no time. Give it as 2030-12-31T09:00, in the time zone, or with an offset at its end."
+            reason = "Not a valid time. Give it as 2030-12-31T09:00, in the time zone, or with an offset at its end."
             raise InvalidError(reason, field="body.at") from error
         return at.replace(microsecond=0)
 
     def _check_text(self, schedule: Schedule) -> None:
         if is_blank(schedule.text):
-            raise InvalidError("Say what the agent is to be told.", field="body.text")
+            raise InvalidError("Enter the message for the agent.", field="body.text")
         if len(schedule.text) > MAX_TEXT_CHARACTERS:
             reason = f"The text of a schedule has at most {MAX_TEXT_CHARACTERS} characters."
             raise InvalidError(reason, field="body.text")
@@ -93,7 +93,7 @@ class ScheduleRules:
         if schedule.session_id is not None:
             for name in OF_NEW_SESSION:
                 if getattr(schedule, name):
-                    reason = f"{name} is that of the sessions it opens. Leave it out, or session_id."
+                    reason = f"{name} applies only to sessions that the schedule opens. Leave it or session_id out."
                     raise InvalidError(reason, field=f"body.{name}")
             await self.sessions.get(schedule.session_id, schedule.user_id)
             return

@@ -72,7 +72,7 @@ class ChangeSetting:
             if value not in offered:
                 raise refused("This model is not available. GET /api/models lists those that are.")
             if setting in ROLE_MODELS.values() and offered[value].is_demo:
-                raise refused("The demo model is scripted: it does nothing in the place of another one.")
+                raise refused("The demo model is scripted and can't replace another model.")
         if setting.category == "models":
             await self.catalogues.check(wanted)
         return value

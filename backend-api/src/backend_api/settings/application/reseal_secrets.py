@@ -11,11 +11,11 @@ from backend_api.settings.application.resealing import ResealingMessages, Sealed
 from backend_api.settings.ports import SecretBox, SettingsStore
 
 MESSAGES = ResealingMessages(
-    store_away="secrets were not looked through",
-    resealed="secrets were sealed under the first SECRETS_KEY",
+    store_away="secrets were not checked",
+    resealed="secrets were re-encrypted with the first SECRETS_KEY",
     unreadable=(
-        "SECRETS_KEY does not open all keys that users stored. They are kept, and not used: put the key they were "
-        "stored under behind the present one."
+        "SECRETS_KEY does not decrypt all keys that users stored. They are kept, and not used: add the key they were "
+        "stored with after the current one."
     ),
 )
 

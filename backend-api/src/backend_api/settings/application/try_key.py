@@ -90,9 +90,7 @@ class TryKey:
         async with self.catalogues.trial(wanted) as catalogue:
             model = next((model.id for model in catalogue.models() if model.provider == trial.provider), None)
             if model is None:
-                raise InvalidError(
-                    "There is no model of this provider to try the key with: name one.", field="body.model"
-                )
+                raise InvalidError("This provider has no model to test the key with: name one.", field="body.model")
             return await self._ask(catalogue.choose(model))
 
     async def list_models(self, user_id: UserId, trial: Trial) -> ModelListing:
@@ -120,18 +118,18 @@ class TryKey:
             own = own.with_value(tried.models, _checked(tried.models, [trial.model], "model"))
         address = own.value(tried.base_url) if tried.base_url is not None else None
         if not own.secret(tried.key) and (not address or tried.key.name in own.unreadable):
-            raise InvalidError("There is no key of yours to try: give one.", field="body.key")
+            raise InvalidError("You have no saved key to test: enter one.", field="body.key")
         if address:
             self._checked_address(address)
         return own
 
     def _with_address(self, base_url: str, own: OwnSettings, tried: ProviderSettings, *, has_key: bool) -> OwnSettings:
         if tried.base_url is None:
-            raise InvalidError("Only keys of compatible servers have an address.", field="body.base_url")
+            raise InvalidError("Only keys of compatible servers can have an address.", field="body.base_url")
         address = self._checked_address(base_url) if base_url.strip() else None
         is_elsewhere = address != own.value(tried.base_url)
         if is_elsewhere and not has_key and own.has(tried.key):
-            raise InvalidError("Your saved key is for another address: give one for this.", field="body.key")
+            raise InvalidError("Your saved key is for another address: enter a key for this one.", field="body.key")
         return own.with_value(tried.base_url, address)
 
     def _checked_address(self, address: str) -> str:

@@ -13,7 +13,7 @@ from backend_api.settings.application.open_settings import OpenSettings
 from backend_api.settings.domain.table import SEARCH_KEYS, KeyedSearch, Setting
 from backend_api.settings.ports import SearchKeyTrials, SearchTrialResult
 
-NOT_ASKED = "This server does not ask this provider with keys of its users (SEARCH_PROVIDER)."
+NOT_ASKED = "This server does not use users' own keys for this provider (SEARCH_PROVIDER)."
 
 
 async def no_trials(provider: KeyedSearch, key: str) -> SearchTrialResult:
@@ -42,7 +42,7 @@ class TrySearchKey:
             raise InvalidError(NOT_ASKED, field="body.provider")
         tried = (await self.open_settings(user_id)).secret(setting) if key is None else _checked(setting, key)
         if not tried:
-            raise InvalidError("There is no key of yours to try: give one.", field="body.key")
+            raise InvalidError("You have no saved key to test: enter one.", field="body.key")
         await self.limiter.hit(f"key-tests:{user_id}", limit=self.limits.key_tests_per_minute, window_s=60)
         return await trials(provider, tried)
 

@@ -31,7 +31,7 @@ KNOWN_HOSTS = (
     "generativelanguage.googleapis.com",
 )
 """The official hosts of well known providers that speak OpenAI's protocol."""
-_WANTED = "This setting is an address such as https://openrouter.ai/api/v1."
+_WANTED = "This setting must be an address such as https://openrouter.ai/api/v1."
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class BaseUrls:
             parts = check_http_address(url)
         except HttpAddressError as error:
             if error.fault == "credentials":
-                raise refused("An address has no user name and no password in it.", "base_url_credentials") from None
+                raise refused("An address can't contain a user name or password.", "base_url_credentials") from None
             raise refused(_WANTED, "base_url_form") from None
         if "?" in url:
             raise refused(_WANTED, "base_url_form")
@@ -59,6 +59,6 @@ class BaseUrls:
             raise refused("The address must begin with https:// and name no port.", "base_url_https")
         if parts.hostname not in self.hosts:
             hosts = ", ".join(self.hosts)
-            reason = f"{parts.hostname} is not among the hosts that this server lets people name: {hosts}."
+            reason = f"{parts.hostname} is not one of the hosts allowed on this server: {hosts}."
             raise refused(reason, "base_url_host")
         return url

@@ -24,7 +24,7 @@ def refused(reason: str, fault: str | None = None) -> InvalidError:
 def flag(value: Any) -> bool:
     """true or false."""
     if not isinstance(value, bool):
-        raise refused("This setting is true or false.")
+        raise refused("This setting must be true or false.")
     return value
 
 
@@ -33,7 +33,7 @@ def whole(least: int, most: int) -> Check:
 
     def check(value: Any) -> int:
         if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-            raise refused(f"This setting is a whole number from {least} to {most}.")
+            raise refused(f"This setting must be a whole number from {least} to {most}.")
         return value
 
     return check
@@ -44,7 +44,7 @@ def one_of(*choices: str) -> Check:
 
     def check(value: Any) -> str:
         if value not in choices:
-            raise refused(f"This setting is one of: {', '.join(choices)}.")
+            raise refused(f"This setting must be one of: {', '.join(choices)}.")
         return cast("str", value)
 
     return check
@@ -60,7 +60,7 @@ def names(most: int = MAX_NAMES) -> Check:
 
     def check(value: Any) -> list[str]:
         if not isinstance(value, list) or not 1 <= len(cast("list[object]", value)) <= most:
-            raise refused(f"This setting is a list of 1 to {most} names.")
+            raise refused(f"This setting must be a list of 1 to {most} names.")
         return list(dict.fromkeys(_line(one, MAX_NAME_CHARACTERS) for one in cast("list[object]", value)))
 
     return check
@@ -70,7 +70,7 @@ def mail_address(value: Any) -> str:
     """A person's mail address."""
     address = _line(value, MAX_NAME_CHARACTERS)
     if not _MAIL.fullmatch(address):
-        raise refused("This is an e-mail address, such as librarian@example.org.")
+        raise refused("This must be an e-mail address, such as librarian@example.org.")
     return address
 
 
@@ -78,15 +78,15 @@ def secret(value: Any) -> str:
     """A key as it is pasted: surrounding clutter is removed, and characters that a header can't contain are refused."""
     key = _line(value, MAX_SECRET_CHARACTERS)
     if any(not "!" <= character <= "~" for character in key):
-        reason = "A key has no spaces and no characters but letters, digits and signs of ASCII."
+        reason = "A key must be ASCII letters, digits and punctuation, without spaces."
         raise refused(reason, "key_characters")
     return key
 
 
 def _line(value: object, most: int) -> str:
     if not isinstance(value, str) or not value.strip():
-        raise refused("This setting is a text, and not an empty one.")
+        raise refused("This setting must be a text that is not empty.")
     line = value.strip()
     if len(line) > most or not line.isprintable():
-        raise refused(f"This setting is one line of at most {most} characters.")
+        raise refused(f"This setting must be one line of at most {most} characters.")
     return line

@@ -37,7 +37,7 @@ class MongoSettingsStore:
             await notify_of_settings(user_id)
             change = _change(name, value, invalidates)
             document = await find_one_and_update(UserSettingsDocument, {"_id": user_id}, [{"$set": change}])
-        assert document is not None, "settings go with nobody but their user"
+        assert document is not None, "settings are deleted only with their user"
         return _settings_from(document)
 
     async def notify_sessions(self, user_id: UserId, version: int, model: str | None) -> None:

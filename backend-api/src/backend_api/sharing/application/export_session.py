@@ -163,7 +163,7 @@ async def _fill(file: BinaryIO, pieces: AsyncIterator[bytes]) -> None:
         size += len(piece)
         if size > MOST_ZIP_BYTES:
             raise SharedFilesTooLargeError(
-                "The files of this conversation are more than 512 MB, compressed. Download them by themselves.",
+                "The files of this conversation are more than 512 MB, compressed. Download them separately.",
                 limit_bytes=MOST_ZIP_BYTES,
             )
         await asyncio.to_thread(file.write, piece)

@@ -54,7 +54,7 @@ class Readers:
         mine = self._of.get(share_id, 0)
         if mine >= READERS_OF_A_SHARE or sum(self._of.values()) >= READERS_IN_ALL:
             raise TooManyReadersError(
-                "Too many people follow this conversation at the moment. Try again in a while.", retry_after_s=30
+                "Too many people are following this conversation. Try again later.", retry_after_s=30
             )
         self._of[share_id] = mine + 1
         # Nobody is logged in: the stream itself looks whether the link holds.

@@ -20,7 +20,7 @@ class SharingDisabledError(ForbiddenError):
     code = "sharing_disabled"
 
     def __init__(self) -> None:
-        super().__init__("This server makes no links (ENABLE_SHARING).")
+        super().__init__("Share links are turned off on this server (ENABLE_SHARING).")
 
 
 class ShareNotFoundError(NotFoundError):

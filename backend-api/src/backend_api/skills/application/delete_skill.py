@@ -21,5 +21,5 @@ class DeleteSkill:
         if await self.store.delete(user_id, name):
             return
         if self.library.get(name) is not None:
-            raise SkillNotOwnError(f"The skill {name} is the server's, which nobody can delete.")
+            raise SkillNotOwnError(f"The skill {name} belongs to the server and can't be deleted.")
         raise SkillNotFoundError(f"There is no skill {name[:100]}.")

@@ -85,9 +85,9 @@ class PlaceSkills:
         except DomainError as error:
             reason = error.detail
         except TimeoutError:
-            reason = f"it was not written within {duration_text(self._within_s)}."
+            reason = f"writing it took longer than {duration_text(self._within_s)}."
         else:
             return None
         fields = {"session_id": sandbox.session_id, "skill": name, "reason": reason}
-        logger.warning("a skill's folder could not be put into a sandbox", extra=fields)
+        logger.warning("a skill's folder could not be copied into a sandbox", extra=fields)
         return MISSING.format(root=ROOT, name=name, reason=reason)

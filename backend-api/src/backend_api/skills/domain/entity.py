@@ -72,13 +72,13 @@ class Skill:
                 "that says what the skill is for and when to use it."
             )
         if unseen := UNSEEN.search(text + self.instructions):
-            raise SkillRefusedError(f"{MAIN} has the character U+{ord(unseen.group()):04X}, which nobody sees.")
+            raise SkillRefusedError(f"{MAIN} has the invisible character U+{ord(unseen.group()):04X}. Remove it.")
         if not self.instructions.strip():
-            raise SkillRefusedError(f"{MAIN} says nothing below its front matter.")
+            raise SkillRefusedError(f"{MAIN} has no text below its front matter.")
         if len(self.instructions) > MAX_INSTRUCTIONS_CHARACTERS:
             raise SkillRefusedError(
-                f"{MAIN} has more than {MAX_INSTRUCTIONS_CHARACTERS} characters. Put what is not always needed into "
-                "files of the folder references/."
+                f"{MAIN} has more than {MAX_INSTRUCTIONS_CHARACTERS} characters. Move what is not always needed into "
+                "files in the folder references/."
             )
 
     @property
@@ -111,17 +111,17 @@ def check_paths(paths: Sequence[str]) -> None:
     for path in paths:
         parts = path.split("/")
         if path.startswith(("/", "\\")) or re.match(r"[A-Za-z]:", path):
-            raise SkillRefusedError(f"{_quoted_path(path)} is an absolute name.")
+            raise SkillRefusedError(f"{_quoted_path(path)} is an absolute path.")
         if ".." in parts or "." in parts:
-            raise SkillRefusedError(f"{_quoted_path(path)} leads out of the skill's folder.")
+            raise SkillRefusedError(f"{_quoted_path(path)} points outside the skill's folder.")
         if len(parts) > _MAX_DEPTH or not all(map(_is_part, parts)):
-            raise SkillRefusedError(f"{_quoted_path(path)} is no name for a file of a skill.")
+            raise SkillRefusedError(f"{_quoted_path(path)} is not a valid file name in a skill.")
         if (folded := _fold_case(path)) in seen:
-            raise SkillRefusedError(f"{_quoted_path(path)} is there twice.")
+            raise SkillRefusedError(f"{_quoted_path(path)} occurs twice.")
         seen.add(folded)
         folders |= {_fold_case("/".join(parts[:depth])) for depth in range(1, len(parts))}
     if both := seen & folders:
-        raise SkillRefusedError(f"{_quoted_path(min(both))} is a file and a folder at once.")
+        raise SkillRefusedError(f"{_quoted_path(min(both))} is both a file and a folder.")
 
 
 def _is_part(part: str) -> bool:

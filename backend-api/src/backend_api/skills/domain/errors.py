@@ -18,8 +18,8 @@ class SkillUnreadableError(ConflictError):
 
     def __init__(self, name: str, reason: str) -> None:
         super().__init__(
-            f"What is stored of the skill {name} can't be used any more: {reason} The person can upload or install it "
-            "anew, or delete it, on the page Skills of the settings."
+            f"The stored skill {name} can no longer be used: {reason} The person can upload or install it "
+            "again, or delete it, on the page Skills of the settings."
         )
 
 
@@ -45,8 +45,8 @@ class SkillTakenError(ConflictError):
 
     def __init__(self, name: str) -> None:
         super().__init__(
-            f"There is a skill {name} already, which is not from this address. The person can put another one in its "
-            "place, or delete it, on the page Skills of the settings."
+            f"The skill {name} already exists and is not from this address. The person can replace or delete it on "
+            "the page Skills of the settings."
         )
 
 

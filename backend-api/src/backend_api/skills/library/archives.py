@@ -34,7 +34,7 @@ class ZipArchives:
             return read_zip(content)
         if file_name.lower().endswith((".md", ".markdown")):
             return skill_of({MAIN: content})
-        raise SkillRefusedError(f"This is neither a zip archive nor a {MAIN}.")
+        raise SkillRefusedError(f"The file is neither a zip archive nor a {MAIN}.")
 
     def packed(self, skill: Skill) -> bytes:
         return pack(skill)
@@ -44,7 +44,7 @@ def skill_of(contents: dict[str, bytes]) -> Skill:
     """The skill of these files. Raises `SkillRefusedError`."""
     check_paths([*contents])
     if MAIN not in contents:
-        raise SkillRefusedError(f"There is no {MAIN} at the top of it, or in its one folder.")
+        raise SkillRefusedError(f"The archive has no {MAIN} at its top or in its only folder.")
     if sum(map(len, contents.values())) > MAX_BYTES:
         raise SkillRefusedError(f"A skill may have at most {size_text(MAX_BYTES)}.")
     name, description, instructions = parse_main(contents[MAIN])
@@ -59,7 +59,7 @@ def read_zip(content: bytes) -> Skill:
             entries = _checked(packed.infolist())
             contents = _read(packed, entries)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, UnicodeDecodeError, ValueError) as error:
-        raise SkillRefusedError("The archive is damaged, or no zip archive.") from error
+        raise SkillRefusedError("The file is damaged or not a zip archive.") from error
     return skill_of(_without_folder(contents))
 
 
@@ -84,20 +84,20 @@ def _checked(entries: Sequence[zipfile.ZipInfo]) -> list[zipfile.ZipInfo]:
         name = _path_of(entry)
         kind = stat.S_IFMT(entry.external_attr >> 16)
         if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
-            raise SkillRefusedError(f"{name[:100]!r} is a link or a device; only files and folders are taken.")
+            raise SkillRefusedError(f"{name[:100]!r} is a link or a device; only files and folders are allowed.")
         if entry.flag_bits & _ENCRYPTED:
             raise SkillRefusedError("The archive is encrypted.")
         if "\\" in name:
-            raise SkillRefusedError(f"{name[:100]!r} is no name for a file of a skill.")
+            raise SkillRefusedError(f"{name[:100]!r} is not a valid file name in a skill.")
         if name.endswith("/"):
             check_paths([name.rstrip("/") or name])
         elif not _is_left_out(name):
             if entry.compress_type not in _TAKEN:
-                raise SkillRefusedError(f"{name[:100]!r} is packed in a way that is not taken.")
+                raise SkillRefusedError(f"{name[:100]!r} uses an unsupported compression method.")
             kept.append(entry)
     check_paths([_path_of(entry) for entry in kept])
     if sum(entry.file_size for entry in kept) > MAX_BYTES:
-        raise SkillRefusedError(f"Unpacked this is more than the {size_text(MAX_BYTES)} a skill may have.")
+        raise SkillRefusedError(f"Unpacked, this exceeds the {size_text(MAX_BYTES)} that a skill may have.")
     return kept
 
 
@@ -122,7 +122,7 @@ def _read(packed: zipfile.ZipFile, entries: Sequence[zipfile.ZipInfo]) -> dict[s
             content = opened.read(left + 1)
         left -= len(content)
         if left < 0:
-            raise SkillRefusedError(f"Unpacked this is more than the {size_text(MAX_BYTES)} a skill may have.")
+            raise SkillRefusedError(f"Unpacked, this exceeds the {size_text(MAX_BYTES)} that a skill may have.")
         contents[_path_of(entry)] = content
     return contents
 

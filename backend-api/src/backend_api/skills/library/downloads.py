@@ -15,7 +15,7 @@ from backend_api.skills.ports import SkillDownload
 
 LIMITS = FetchLimits(body_bytes=MAX_ARCHIVE_BYTES, whole_s=30.0)
 ACCEPT = "application/zip, text/markdown;q=0.9, */*;q=0.5"
-NOTHING = "Nothing was found at this address: the server there answered {status}."
+NOTHING = "Nothing was found at this address: the server responded with status {status}."
 
 
 class Fetcher(Protocol):
@@ -36,7 +36,7 @@ class FetchedSkills:
         with lookups_of(user_id):
             fetched = await self._fetcher.get(url, LIMITS, accept=ACCEPT)
         if fetched.status >= 500:
-            raise FetchFailedError(f"The server there answered {fetched.status}.")
+            raise FetchFailedError(f"The server responded with status {fetched.status}.")
         if fetched.status != 200:
             raise SkillRefusedError(NOTHING.format(status=fetched.status))
         return SkillDownload(file_name=_file_name(url, fetched), content=fetched.content)

@@ -16,7 +16,7 @@ MAX_BYTES = 256 * 1024
 _HEAD = re.compile(r"\A---[ \t]*\n(.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)
 _NO_YAML = (yaml.YAMLError, ValueError, LookupError, AttributeError, ArithmeticError, TypeError, RecursionError)
 """Errors that the library raises for values that do not fit their tags, beside its own."""
-_FORM = f"{MAIN} begins with a line of ---, then name and description in YAML, and another line of ---"
+_FORM = f"{MAIN} must begin with a line of ---, then name and description in YAML, and another line of ---"
 
 
 def parse_main(content: bytes) -> tuple[str, str, str]:
@@ -26,7 +26,7 @@ def parse_main(content: bytes) -> tuple[str, str, str]:
     try:
         text = content.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
-        raise SkillRefusedError(f"{MAIN} is no UTF-8 text: {error.reason} at byte {error.start}.") from error
+        raise SkillRefusedError(f"{MAIN} is not UTF-8 text: {error.reason} at byte {error.start}.") from error
     found = _HEAD.match(text)
     if found is None:
         raise SkillRefusedError(f"{_FORM}.")
@@ -42,12 +42,12 @@ def _fields(text: str) -> dict[str, Any]:
         # anybody.
         events = cast("Iterator[object]", yaml.parse(text, Loader=yaml.SafeLoader))  # pyright: ignore[reportUnknownMemberType]  # untyped
         if any(isinstance(event, yaml.AliasEvent) for event in events):
-            raise SkillRefusedError(f"The front matter of {MAIN} uses an alias (*), which is not taken.")
+            raise SkillRefusedError(f"The front matter of {MAIN} uses an alias (*), which is not supported.")
         found: Any = yaml.safe_load(text)
     except _NO_YAML as error:
         mark = getattr(error, "problem_mark", None)
         where = f" in line {mark.line + 2}" if isinstance(mark, yaml.Mark) else ""
-        raise SkillRefusedError(f"The front matter of {MAIN} is no YAML{where}. {_FORM}.") from error
+        raise SkillRefusedError(f"The front matter of {MAIN} is not valid YAML{where}. {_FORM}.") from error
     if not isinstance(found, dict):
         raise SkillRefusedError(f"{_FORM}.")
     return cast("dict[str, Any]", found)
@@ -56,5 +56,5 @@ def _fields(text: str) -> dict[str, Any]:
 def _text(head: dict[str, Any], name: str) -> str:
     value = head.get(name)
     if not isinstance(value, str) or not value.strip():
-        raise SkillRefusedError(f"The front matter of {MAIN} has no {name}, or one that is no text.")
+        raise SkillRefusedError(f"The front matter of {MAIN} has no {name}, or one that is not text.")
     return value.strip()

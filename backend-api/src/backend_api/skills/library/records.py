@@ -7,7 +7,7 @@ from datetime import datetime
 
 from backend_api.skills.domain.entity import Origin, Skill, SkillEntry
 
-LIMIT = "You have {most} skills, which is as many as one may have. Delete one first."
+LIMIT = "You have {most} skills, which is the maximum. Delete one first."
 
 
 def entry_of(

@@ -55,17 +55,17 @@ class TargetRules:
     def check(self, host: SshHost) -> None:
         """Raises `InvalidError`, `RemoteHostsOffError`."""
         if self.ssh == "off":
-            raise RemoteHostsOffError("This server does not work on remote hosts (SSH_TARGETS is off).")
+            raise RemoteHostsOffError("Remote hosts are turned off on this server (SSH_TARGETS).")
         if not _is_address(host.host):
-            raise InvalidError("This is no name or address of a host, such as build.example.org.", field="body.host")
+            raise InvalidError("Not a host name or IP address, such as build.example.org.", field="body.host")
         if not _USER.fullmatch(host.username):
-            raise InvalidError("This is no name of a user on a host.", field="body.username")
+            raise InvalidError("Not a valid user name.", field="body.username")
         if host.folder and not host.folder.startswith(("/", "~/")):
-            raise InvalidError("A working folder begins with / or ~/.", field="body.folder")
+            raise InvalidError("A working folder must begin with / or ~/.", field="body.folder")
         if not host.folder.isprintable():
-            raise InvalidError("A working folder has printable characters only.", field="body.folder")
+            raise InvalidError("A working folder may have printable characters only.", field="body.folder")
         if host.sign_in_by == "agent" and not self.can_use_agent:
-            reason = "Only a server in local mode signs in by its SSH agent (SSH_AUTH_SOCK), for its one user."
+            reason = "Only a server in local mode can use its SSH agent (SSH_AUTH_SOCK)."
             raise InvalidError(reason, field="body.sign_in_by")
 
 
@@ -130,14 +130,16 @@ class ChangeTargets:
             return await self._change_sandbox(former, wanted, key)
         for name in ("image", "size"):
             if name in wanted:
-                raise InvalidError("A remote host has no image and no size.", field=f"body.{name}")
+                raise InvalidError("A remote host has no image or size: leave them out.", field=f"body.{name}")
         return await self._change_host(former, wanted, key)
 
     async def _change_sandbox(self, former: SandboxTarget, wanted: Mapping[str, Any], key: Key | None) -> SandboxTarget:
         """Change a sandbox. Running sandboxes stay as they are; the next ones of its conversations use the change."""
         other = next((name for name in wanted if name not in ("name", "image", "size")), "private_key" if key else None)
         if other is not None:
-            raise InvalidError("This is of a remote host; a sandbox has an image and a size.", field=f"body.{other}")
+            raise InvalidError(
+                "This belongs to a remote host; a sandbox has an image and a size.", field=f"body.{other}"
+            )
         chosen = {name: value for name, value in wanted.items() if name != "name"}
         made_of = replace(former.made_of, **chosen)
         if chosen:
@@ -170,7 +172,7 @@ class ChangeTargets:
         if host.seen_key is None or host.seen_key.fingerprint != confirmed:
             shown = host.seen_key.fingerprint if host.seen_key else "none yet"
             raise HostKeyUnconfirmedError(
-                f"The key that was confirmed is not the one that {host.host} showed last ({shown}). Test it again, and "
+                f"The confirmed key is not the one that {host.host} presented last ({shown}). Test it again and "
                 "compare the fingerprints."
             )
         return replace(host, host_key=host.seen_key)
@@ -217,5 +219,5 @@ def private_key(box: SecretBox, target: Target) -> str | None:
     try:
         return box.open(target.sealed, bound_to=target.bound_to)
     except SecretUnreadableError as error:
-        reason = "The key of this computer can't be read with the SECRETS_KEY that the server has now. Give it another."
+        reason = "The key of this computer can't be decrypted with the server's current SECRETS_KEY. Set a new key."
         raise InvalidError(reason, field="body.private_key") from error

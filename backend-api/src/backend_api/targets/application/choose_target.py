@@ -36,7 +36,7 @@ class ChooseTarget:
             await self.configurations.check_if_known(target.made_of)
             return options
         if self.rules.ssh == "off":
-            reason = "This server does not work on remote hosts any more (SSH_TARGETS is off)."
+            reason = "Remote hosts have been turned off on this server (SSH_TARGETS)."
             raise InvalidError(reason, field="body.target_id")
         if target.ssh.host_key is None:
             reason = "Test this computer first, and confirm the fingerprint of its host key."

@@ -10,7 +10,7 @@ from backend_api.sandboxes.domain.errors import SandboxNotAllowedError, SandboxU
 from backend_api.sandboxes.ports import ReadChoices
 from backend_api.targets.domain import Trial, TrialStep
 
-NOTHING = "Choose an image, a size, or both: the usual computer has the default of each."
+NOTHING = "Choose an image, a size, or both: the default computer has the default of each."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,13 +70,13 @@ def _size_steps(name: str | None, choices: SandboxChoices) -> list[TrialStep]:
 
 def image_refused(name: str, choices: SandboxChoices) -> str:
     """The message for a refused image, with the allowed images."""
-    return f"This server allows no image '{name}'. {_allowed([one.name for one in choices.images])}"
+    return f"The image '{name}' is not allowed on this server. {_allowed([one.name for one in choices.images])}"
 
 
 def size_refused(name: str, choices: SandboxChoices) -> str:
     """The message for a refused size, with the allowed sizes."""
-    return f"This server allows no size '{name}'. {_allowed([one.name for one in choices.sizes])}"
+    return f"The size '{name}' is not allowed on this server. {_allowed([one.name for one in choices.sizes])}"
 
 
 def _allowed(names: list[str]) -> str:
-    return f"It allows: {', '.join(names)}." if names else "It has the default only."
+    return f"Allowed: {', '.join(names)}." if names else "Only the default is available."

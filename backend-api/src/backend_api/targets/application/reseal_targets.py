@@ -11,11 +11,11 @@ from backend_api.settings.ports import SecretBox
 from backend_api.targets.ports import SealedTargets
 
 MESSAGES = ResealingMessages(
-    store_away="keys of remote hosts were not looked through",
-    resealed="keys of remote hosts were sealed under the first SECRETS_KEY",
+    store_away="keys of remote hosts were not checked",
+    resealed="keys of remote hosts were re-encrypted with the first SECRETS_KEY",
     unreadable=(
-        "SECRETS_KEY does not open the keys of all remote hosts that users stored. They are kept, and not used: put "
-        "the key they were stored under behind the present one."
+        "SECRETS_KEY does not decrypt the keys of all remote hosts that users stored. They are kept, and not used: add "
+        "the key they were stored with after the current one."
     ),
 )
 

@@ -60,14 +60,14 @@ class Addresses:
             except FetchFailedError as error:
                 raise HostUnreachableError(error.detail) from error
             except TimeoutError as error:
-                raise HostUnreachableError(f"The name server did not answer for {host} in time.") from error
+                raise HostUnreachableError(f"The DNS lookup of {host} timed out.") from error
             except OSError as error:
-                raise HostUnreachableError(f"There is no host of the name {host}: {_reason(error)}.") from error
+                raise HostUnreachableError(f"The host name {host} can't be resolved: {_reason(error)}.") from error
         if not found:
-            raise HostUnreachableError(f"{host} has no address.")
+            raise HostUnreachableError(f"{host} has no IP address.")
         if self.access != "any" and not all(map(_is_public, found)):
             raise HostAddressRefusedError(
-                f"{host} leads to an address that is not public, and this server connects to public ones alone. "
+                f"{host} resolves to an address that is not public, and this server connects to public ones only. "
                 "Whoever runs the server can set SSH_TARGETS=any."
             )
         return found[:MOST_TRIED]
@@ -100,7 +100,7 @@ async def open_socket(addresses: Sequence[str], host: SshHost) -> socket.socket:
         else:
             return sock
     raise HostUnreachableError(
-        f"{host.host} port {host.port} can't be reached: {reason}. Check the address, the port and its firewall."
+        f"{host.host} port {host.port} can't be reached: {reason}. Check the address, the port and the firewall."
     )
 
 
@@ -155,15 +155,15 @@ async def sign_in(
         raise wrong_key(host, client.seen) from error
     except asyncssh.PermissionDenied as error:
         raise SignInRefusedError(
-            f"{host.host} does not let {host.username} in with this key. Add the public key to ~/.ssh/authorized_keys "
+            f"{host.host} rejected this key for {host.username}. Add the public key to ~/.ssh/authorized_keys "
             "there, and check the user name."
         ) from error
     except asyncssh.KeyExchangeFailed as error:
         raise HostUnreachableError(_unlike(host, f"no common algorithms ({_short(error.reason)})")) from error
     except TimeoutError as error:
         raise HostUnreachableError(
-            f"{host.host} port {host.port} took the connection and did not finish the sign-in within {within_s:.0f} s. "
-            "Is it an SSH server, and is the machine overloaded?"
+            f"{host.host} port {host.port} accepted the connection but did not complete the sign-in within "
+            f"{within_s:.0f} s. Check that it is an SSH server and that the machine is not overloaded."
         ) from error
     except (asyncssh.Error, OSError, ValueError) as error:
         raise HostUnreachableError(_unlike(host, _reason(error))) from error
@@ -181,12 +181,12 @@ def wrong_key(host: SshHost, seen: HostKey | None) -> HostKeyUnconfirmedError | 
     shown = f"{seen.algorithm} {seen.fingerprint}" if seen else "none"
     if host.host_key is None:
         error = HostKeyUnconfirmedError(
-            f"Nobody confirmed yet that {host.host} is the right machine. Test this computer in the settings, compare "
+            f"The host key of {host.host} is not confirmed yet. Test this computer in the settings, compare "
             f"the fingerprint of its host key ({shown}), and confirm it."
         )
     else:
         error = HostKeyChangedError(
-            f"{host.host} shows another host key than the one that was confirmed: {shown} instead of "
+            f"{host.host} presented a different host key than the confirmed one: {shown} instead of "
             f"{host.host_key.algorithm} {host.host_key.fingerprint}. It may be another machine, so nothing was sent to "
             "it. If the machine was set up anew, test this computer in the settings and confirm the new key."
         )
@@ -195,7 +195,7 @@ def wrong_key(host: SshHost, seen: HostKey | None) -> HostKeyUnconfirmedError | 
 
 
 def _unlike(host: SshHost, reason: str) -> str:
-    return f"{host.host} port {host.port} answers, and not as an SSH server should: {reason}."
+    return f"{host.host} port {host.port} does not respond as an SSH server: {reason}."
 
 
 def _reason(error: Exception) -> str:

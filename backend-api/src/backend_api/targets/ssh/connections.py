@@ -101,7 +101,7 @@ class HostConnections:
                 del self._open[session_id]
                 await found.close()
             if len(self._open) >= MAX_CONNECTIONS:
-                raise RemoteHostError("This server has as many connections to remote hosts as it may have.")
+                raise RemoteHostError("This server has too many connections to remote hosts. Try again later.")
             connected = await self._connect(session_id, target, private_key)
             connected.used_at = self._clock()
             self._open[session_id] = connected
@@ -151,8 +151,8 @@ async def open_folder(ssh: asyncssh.SSHClientConnection, target: Target) -> tupl
             await sftp.makedirs(folder, exist_ok=True)
             return sftp, str(await sftp.realpath(folder))
     except TimeoutError as error:
-        raise HostUnusableError(f"The host did not show its files (SFTP) within {SFTP_S:.0f} s.") from error
+        raise HostUnusableError(f"The host did not start SFTP within {SFTP_S:.0f} s.") from error
     except asyncssh.SFTPError as error:
         raise HostUnusableError(f"The working folder {wanted or '~'} can't be used: {error.reason[:200]}.") from error
     except (asyncssh.Error, OSError) as error:
-        raise HostUnusableError("The host has no access to files (SFTP), which is needed.") from error
+        raise HostUnusableError("The host has no SFTP, which is required. Turn it on in its sshd_config.") from error

@@ -50,7 +50,7 @@ async def read(files: HostFiles, arguments: FileRead) -> Done:
     path = await files.located(arguments.path)
     content = await files.read(path)
     if b"\0" in content[:8192]:
-        return _failed(f"{path} is no text file. On a remote host only text can be read; use a shell for the rest.")
+        return _failed(f"{path} is not a text file. Only text can be read on a remote host; use a shell.")
     lines = content.decode(errors="replace").splitlines(keepends=True)
     end = arguments.end_line or len(lines)
     text = "".join(lines[arguments.start_line - 1 : end])
@@ -84,7 +84,7 @@ async def edit(files: HostFiles, arguments: FileEdit) -> Done:
     try:
         before = (await files.read(path)).decode()
     except UnicodeDecodeError:
-        return _failed(f"{path} is no text in UTF-8, so it is not edited here. Use a shell.")
+        return _failed(f"{path} is not UTF-8 text, so it can't be edited here. Use a shell.")
     found = before.count(arguments.old)
     if found == 0:
         return _failed(f"The text to replace does not occur in {path}. Read the file and copy it exactly.")
@@ -130,7 +130,7 @@ async def search(files: HostFiles, arguments: FileSearch) -> Done:
     )
     *lines, code = (await _run(files, script, path, arguments.pattern)).splitlines()
     if code == "2":
-        return _failed("The pattern is no regular expression of grep -E.")
+        return _failed("The pattern is not a valid regular expression for grep -E.")
     found = [line for line in lines if line]
     names = [relpath(line, path) if line.startswith("/") and ":" not in line else line for line in found]
     is_cut = len(names) > MAX_FOUND
@@ -147,7 +147,7 @@ async def move(files: HostFiles, arguments: FileMove) -> Done:
         destination = join(destination, basename(source))
     if await sftp.lexists(destination):
         if not arguments.overwrite:
-            return _failed(f"There is something at {destination} already. Set overwrite to replace it.")
+            return _failed(f"{destination} already exists. Set overwrite to replace it.")
         await files.replace(source, destination)
     else:
         await sftp.rename(source, destination)

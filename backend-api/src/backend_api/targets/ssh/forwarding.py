@@ -29,14 +29,14 @@ class ForwardedPort:
         try:
             return await self._reader.read(most)
         except asyncssh.Error as error:
-            raise ConnectionResetError("The connection to the host broke.") from error
+            raise ConnectionResetError("The connection to the host was lost.") from error
 
     async def write(self, piece: bytes) -> None:
         try:
             self._writer.write(piece)
             await self._writer.drain()
         except asyncssh.Error as error:
-            raise ConnectionResetError("The connection to the host broke.") from error
+            raise ConnectionResetError("The connection to the host was lost.") from error
 
 
 @asynccontextmanager
@@ -49,13 +49,14 @@ async def open_port(on: Connected, port: int) -> AsyncGenerator[ForwardedPort]:
     except asyncssh.ChannelOpenError as error:
         if error.code == _PROHIBITED:
             raise HostUnusableError(
-                "The host forwards no ports (AllowTcpForwarding in its sshd_config), so its apps can't be shown."
+                "The host does not allow port forwarding, so apps can't be shown. Turn on AllowTcpForwarding in its "
+                "sshd_config."
             ) from error
-        raise ConnectionRefusedError(f"Nothing listens at port {port}.") from error
+        raise ConnectionRefusedError(f"Nothing listens on port {port}.") from error
     except TimeoutError as error:
         raise RemoteHostError(f"The host did not connect to port {port} within {OPEN_S:.0f} s.") from error
     except (asyncssh.Error, OSError) as error:
-        raise RemoteHostError("The connection to the host is gone. Try again.") from error
+        raise RemoteHostError("The connection to the host was lost. Try again.") from error
     reader: asyncssh.SSHReader[bytes] = opened[0]
     writer: asyncssh.SSHWriter[bytes] = opened[1]
     on.open_ports += 1

@@ -43,7 +43,7 @@ from backend_api.targets.ssh.forwarding import ForwardedPort, open_port
 from backend_api.targets.ssh.workspace import HostWorkspace
 
 FILE_S = 60.0
-GONE = "The remote host of this conversation was deleted from your computers. Begin a new conversation."
+GONE = "The remote host of this conversation was deleted from your computers. Start a new conversation."
 _LIVES = timedelta(days=1)
 
 
@@ -109,11 +109,11 @@ class HostTools:
         on = self.connections.find(sandbox.session_id)
         if on is None or not on.is_open:
             # Nothing was sent yet: the caller requests the computer again.
-            raise SandboxUnavailableError("The connection to the host is gone.")
+            raise SandboxUnavailableError("The connection to the host was lost.")
         try:
             return await tool.run(on, call, arguments)
         except (asyncssh.Error, OSError) as error:
-            raise SandboxLostError("The connection to the host broke in the middle of the call.") from error
+            raise SandboxLostError("The connection to the host was lost during the call.") from error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,7 +158,7 @@ class SshHosts:
     async def port(self, sandbox: Sandbox, port: int) -> AsyncGenerator[ForwardedPort]:
         on = self.connections.find(sandbox.session_id)
         if on is None or not on.is_open:
-            raise SandboxUnavailableError("The connection to the host is gone. Try again.")
+            raise SandboxUnavailableError("The connection to the host was lost. Try again.")
         async with open_port(on, port) as connection:
             yield connection
 
@@ -177,9 +177,10 @@ class SshHosts:
             await self.connections.forget(session_id)
             raise TargetGoneError(GONE)
         if self.access == "off":
-            raise TargetGoneError("This server does not work on remote hosts any more (SSH_TARGETS is off).")
+            raise TargetGoneError("Remote hosts have been turned off on this server (SSH_TARGETS).")
         if target.ssh.host_key is None:
             raise HostKeyUnconfirmedError(
-                f"Nobody confirmed yet that {target.ssh.host} is the right machine. Test this computer in the settings."
+                f"The host key of {target.ssh.host} is not confirmed yet. Test this computer in the settings, "
+                "and confirm the key."
             )
         return target

@@ -28,10 +28,10 @@ class AsyncsshKeys:
         try:
             return _pair(asyncssh.import_private_key(text, passphrase))
         except asyncssh.KeyEncryptionError as error:
-            reason = "The passphrase does not open this key." if passphrase else "This key needs its passphrase."
+            reason = "The passphrase of this key is wrong." if passphrase else "This key needs a passphrase."
             raise InvalidError(reason, field="body.passphrase") from error
         except (asyncssh.KeyImportError, ValueError) as error:
-            reason = "This is no private key of OpenSSH: it begins with -----BEGIN, and is whole."
+            reason = "Not a complete OpenSSH private key, which begins with -----BEGIN."
             raise InvalidError(reason, field=FIELD) from error
 
 

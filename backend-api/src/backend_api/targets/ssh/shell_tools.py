@@ -16,7 +16,7 @@ from contracts.tools import ShellDisplay
 DEFAULT_S = 120
 WRITE_LOOK_S = 0.3
 INTERRUPT, END_OF_INPUT = "\x03", "\x04"
-_RESTARTED = "The shell is started anew for the next command: its folder is kept, its variables are not."
+_RESTARTED = "The shell is restarted for the next command: its folder is kept, its variables are not."
 _ENDED = "The command was ended, with all it had started"
 
 
@@ -123,7 +123,7 @@ async def _finished(on: Connected, shell: RemoteShell, command: Command) -> Done
         return _after_end(shell, command, f"it wrote more than {MOST_BYTES // 1024**2} MB", ended=ended)
     if command.is_lost:
         raise SandboxLostError(
-            "The connection to the host broke while the command ran, which may run on there"
+            "The connection to the host was lost while the command ran, which may still be running there"
             + (f" (process group {shell.process_group})." if shell.process_group else ".")
         )
     if not shell.is_open:

@@ -86,7 +86,7 @@ class RemoteShell:
         except TimeoutError as error:
             raise HostUnusableError(f"No shell started on the host within {START_S:.0f} s.") from error
         except (asyncssh.Error, OSError) as error:
-            raise SandboxLostError(f"The host opened no shell: {_text(error)}.") from error
+            raise SandboxLostError(f"The host did not open a shell: {_text(error)}.") from error
         return shell
 
     async def _begin(self) -> None:
@@ -101,7 +101,7 @@ class RemoteShell:
             raise HostUnusableError(f"No Bash started on the host: {_line(bytes(said)) or 'it ended at once'}.")
         if not self._has_folder:
             await self.end()
-            raise HostUnusableError(f"The folder {self.cwd} can't be entered on the host.")
+            raise HostUnusableError(f"The folder {self.cwd} can't be opened on the host.")
 
     def run(self, text: str) -> Command:
         """Begin a command. Raises `SandboxLostError`."""
@@ -123,7 +123,7 @@ class RemoteShell:
         try:
             self._process.stdin.write(data)
         except (asyncssh.Error, OSError) as error:
-            raise SandboxLostError("The connection to the host broke.") from error
+            raise SandboxLostError("The connection to the host was lost.") from error
 
     async def end(self) -> bool:
         """Kill its process group; False if the host could not be reached for that, in which case it may run on."""

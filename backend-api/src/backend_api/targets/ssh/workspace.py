@@ -69,7 +69,7 @@ class HostWorkspace:
         async with self._at(sandbox, path) as (files, place):
             attributes = await files.on.sftp.stat(place)
         if attributes.type == FILEXFER_TYPE_DIRECTORY:
-            raise NotOnRemoteHostError("A folder of a remote host is not downloaded as a whole. Download single files.")
+            raise NotOnRemoteHostError("A folder of a remote host can't be downloaded. Download single files.")
         yield Download(name=basename(place), size=attributes.size, chunks=_chunks(files, place))
 
     async def upload(
@@ -102,19 +102,21 @@ class HostWorkspace:
     ) -> AsyncGenerator[tuple[HostFiles, str]]:
         on = self._connections.find(sandbox.session_id)
         if on is None or not on.is_open:
-            raise SandboxLostError("The connection to the host broke. Try again.")
+            raise SandboxLostError("The connection to the host was lost. Try again.")
         files = HostFiles(on)
         try:
             async with asyncio.timeout(within_s):
                 yield files, await _inside(on, path, is_new=is_new)
         except (asyncssh.SFTPNoSuchFile, asyncssh.SFTPNoSuchPath) as error:
-            raise FileMissingError("There is no such file on the host.") from error
+            raise FileMissingError("The file does not exist on the host.") from error
         except asyncssh.SFTPPermissionDenied as error:
-            raise PathForbiddenError("The host does not allow that.") from error
+            raise PathForbiddenError("The host denied permission.") from error
         except TimeoutError as error:
             raise SandboxLostError(f"The host did not answer within {within_s:.0f} s.") from error
         except (asyncssh.Error, OSError) as error:
-            raise SandboxLostError("The host did not do it, or the connection to it broke.") from error
+            raise SandboxLostError(
+                "The operation failed on the host, or the connection was lost. Try again."
+            ) from error
 
 
 async def _inside(on: Connected, path: str, *, is_new: bool) -> str:
@@ -148,4 +150,4 @@ async def _chunks(files: HostFiles, place: str) -> AsyncIterator[bytes]:
                     return
                 yield chunk
     except (asyncssh.Error, OSError, TimeoutError) as error:
-        raise SandboxLostError("The connection to the host broke in the middle of the file.") from error
+        raise SandboxLostError("The connection to the host was lost in the middle of the file.") from error

@@ -80,7 +80,7 @@ class PageReader:
             async with self._shares.of(owner_of_lookups()), self._programs, asyncio.timeout(WITHIN_S):
                 made = await _run(text, fetched.url)
         except TimeoutError as error:
-            raise UnreadableError("The page is made so that it takes too long to read.") from error
+            raise UnreadableError("Reading the page took too long.") from error
         return PageText(title=made.title, text=made.text, length=made.length, is_markdown=True)
 
 
@@ -92,7 +92,7 @@ async def _run(page: str, url: str) -> _Parsed:
         output = await run_program(start, within_s=WITHIN_S, max_bytes=MAX_ANSWER_BYTES, text=text)
         return _MADE.validate_json(output.data)
     except (TooMuchOutputError, ValidationError) as error:
-        raise UnreadableError("The page is made so that it can't be read as text.") from error
+        raise UnreadableError("The page could not be parsed.") from error
 
 
 def _guess_type(content: bytes) -> str:
@@ -100,7 +100,7 @@ def _guess_type(content: bytes) -> str:
     start = content[:1024].lstrip().lower()
     if start.startswith((b"<!doctype html", b"<html")):
         return "text/html"
-    return "of a kind its server does not tell" if b"\0" in content[:1024] else "text/plain"
+    return "application/octet-stream" if b"\0" in content[:1024] else "text/plain"
 
 
 def _decoded(fetched: Fetched) -> str:

@@ -24,7 +24,7 @@ def check_status(response: Answer, provider: str, *, key_name: str, limits: Sequ
     if response.status in (402, 429, *limits):
         raise SearchLimitError(f"{provider}'s limit is reached.")
     if not response.is_success:
-        raise SearchUnavailableError(f"{provider} answered {response.status}.")
+        raise SearchUnavailableError(f"{provider} responded with status {response.status}.")
 
 
 def members_of(response: Answer, provider: str) -> dict[str, Any]:
@@ -70,4 +70,4 @@ def _text(value: object) -> str:
 
 
 def _malformed(provider: str) -> SearchUnavailableError:
-    return SearchUnavailableError(f"{provider} answered something unexpected.")
+    return SearchUnavailableError(f"{provider} sent a response in an unexpected format.")

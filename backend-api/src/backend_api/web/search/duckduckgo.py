@@ -30,7 +30,7 @@ class DuckDuckGoSearch:
         if response.status == 202:
             raise SearchUnavailableError(CAPTCHA)
         if response.status >= 400:
-            raise SearchUnavailableError(f"DuckDuckGo answered {response.status}.")
+            raise SearchUnavailableError(f"DuckDuckGo responded with status {response.status}.")
         # Not on the event loop: parsing a page of nothing but tags takes seconds.
         return (await asyncio.to_thread(_hits, page))[:limit]
 
@@ -41,7 +41,7 @@ def _hits(page: str) -> list[Hit]:
         parser.feed(page)
     except AssertionError as error:
         # The library asserts that a page's declarations are valid.
-        raise SearchUnavailableError("DuckDuckGo answered something unexpected.") from error
+        raise SearchUnavailableError("DuckDuckGo sent a response in an unexpected format.") from error
     if parser.asks_captcha:
         raise SearchUnavailableError(CAPTCHA)
     return parser.hits()

@@ -78,7 +78,7 @@ def check_search(given: SearchSettings) -> None:
             _check_address(entry.needs.upper(), url)
     for name in ("tavily_api_key", "brave_api_key", "serper_api_key", "custom_search_api_key"):
         if any(not "!" <= character <= "~" for character in given.value(name)):
-            raise SearchSettingError(f"{name.upper()} has a character that no key has.")
+            raise SearchSettingError(f"{name.upper()} contains a character that is not allowed in a key.")
 
 
 def search_provider(given: SearchSettings, http: ApiClient) -> SearchProvider | None:
@@ -113,4 +113,4 @@ def _check_address(name: str, url: str) -> None:
     except HttpAddressError as error:
         raise SearchSettingError(f"{name}: {error}.") from error
     if not url.isascii():
-        raise SearchSettingError(f"{name}: an address has no other characters than those of ASCII.")
+        raise SearchSettingError(f"{name}: an address must be ASCII.")

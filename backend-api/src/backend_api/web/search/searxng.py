@@ -24,7 +24,7 @@ class SearxngSearch:
         address = f"{self.address.rstrip('/')}/search"
         response = await ask(self.http, "GET", address, "SearXNG", headers=headers, params=asked)
         if response.status == 403:
-            raise SearchUnavailableError("SearXNG gives no JSON: `json` has to be in search.formats of its settings.")
+            raise SearchUnavailableError("SearXNG does not return JSON: add `json` to search.formats in its settings.")
         check_status(response, "SearXNG", key_name="SEARXNG_URL")
         found = members_of(response, "SearXNG")
         hits = hits_of(found.get("results"), "SearXNG", limit=limit, snippet="content")

@@ -165,10 +165,10 @@ class Document:
         try:
             done = subprocess.run(command, input=given, capture_output=True, timeout=PANDOC_S, check=False)
         except subprocess.TimeoutExpired as error:
-            raise Refused("The text is made so that it takes too long to read.") from error
+            raise Refused("Reading the text took too long. Shorten or divide it.") from error
         if done.returncode:
             told = done.stderr.decode("utf-8", "replace").strip().splitlines()
-            raise Refused(f"The document can't be made: {(told or ['it takes too much memory'])[-1][:300]}")
+            raise Refused(f"The document could not be created: {(told or ['out of memory'])[-1][:300]}")
         return done.stdout
 
     def _meta(self) -> dict[str, Any]:
@@ -243,7 +243,7 @@ class Document:
         try:
             typst.compile("main.typ", output="out.pdf", root=".", sys_inputs=told, package_path=".")
         except (typst.TypstError, RuntimeError) as error:
-            raise Refused(f"The PDF can't be set: {' '.join(str(error).split())[:300]}") from error
+            raise Refused(f"The PDF could not be typeset: {' '.join(str(error).split())[:300]}") from error
         return "out.pdf"
 
     def _docx(self, tree: bytes) -> str:

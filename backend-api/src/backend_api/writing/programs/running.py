@@ -35,8 +35,8 @@ _ENDINGS: Sequence[tuple[bytes, str]] = (
 _SVG = re.compile(
     rb"^\s*(?:<\?xml[^>]{0,200}\?>\s*)?(?:<!--.{0,2000}?-->\s*)*(?:<!DOCTYPE[^>]{0,300}>\s*)?<svg[\s>]", re.DOTALL
 )
-_BUSY = "Other documents are being made. Try again in a moment."
-_TOO_LONG = "The document was not done within its limits of time and memory. Divide it, or leave out large figures."
+_BUSY = "Other documents are being exported. Try again in a moment."
+_TOO_LONG = "The document exceeded its time or memory limit. Divide it, or leave out large figures."
 
 
 class _Made(BaseModel):
@@ -135,6 +135,6 @@ def _lay_out(wanted: Rendering, folder: Path) -> dict[str, object]:
 
 
 def picture_ending(content: bytes) -> str:
-    """The file ending by the first bytes; empty if it is no picture that all formats accept."""
+    """The file ending by the first bytes; empty if it is not a picture that all formats accept."""
     found = next((ending for begin, ending in _ENDINGS if content.startswith(begin)), "")
     return found or ("svg" if _SVG.match(content[:4096]) else "")

@@ -90,4 +90,4 @@ def report_of(line: str) -> Report:
             unused_s=report.unused_s, disk_bytes=report.disk_bytes, disk_files=report.disk_files, resting=report.resting
         )
     except (MalformedJsonError, ValueError) as error:
-        raise EngineUnavailableError("The sandbox answered something else than it was asked.") from error
+        raise EngineUnavailableError("The sandbox's response does not match the request.") from error

@@ -257,7 +257,7 @@ async def test_a_download_under_way_and_one_that_breaks_off_are_told(browser: Br
     [
         ("Nothing", "Nothing changed in the elements of the page."),
         ("Push", "The address of the page is {site}/pushed now."),
-        ("Reload", "The page was loaded anew."),
+        ("Reload", "The page was reloaded."),
         ("Part", "The address of the page is {site}/links#part now."),
         ("Other", "A new tab was opened and is shown now."),
         ("Flash", "A new tab was opened, and is closed again."),
@@ -282,7 +282,7 @@ async def test_a_change_of_the_page_is_not_told_as_none(browser: Browser) -> Non
     ("label", "text", "says"),
     [
         ("Code", "abcdef", "the field has 'abcd' now. It takes 4 characters at most."),
-        ("Count", "many", "took nothing of the text: it is empty now. It takes a number."),
+        ("Count", "many", "accepted none of the text: it is empty now. It takes a number."),
         ("Count", "12", "Typed.\n"),
         ("Day", "2026-02-28", "Set it to '2026-02-28'."),
         ("Day", "28 Feb", "takes a date such as 2026-01-31. It was given '28 Feb'"),
@@ -293,7 +293,7 @@ async def test_a_change_of_the_page_is_not_told_as_none(browser: Browser) -> Non
         ("Secret", "secret", "the field has 5 characters now, and not 6. It takes 5 characters at most."),
         ("Note", "one\ntwo", "Typed.\n"),
         ("Page", "one two", "Typed.\n"),
-        ("Closed", "one", "took nothing of the text"),
+        ("Closed", "one", "accepted none of the text"),
     ],
 )
 async def test_what_a_field_made_of_a_text_is_told(browser: Browser, label: str, text: str, says: str) -> None:

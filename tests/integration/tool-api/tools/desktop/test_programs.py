@@ -12,5 +12,5 @@ NOWHERE = ":64999"
 async def test_a_failure_says_what_to_do_next() -> None:
     with pytest.raises(ScreenError, match=r"did not do that\. Take a screenshot .* try another way"):
         await xdotool(NOWHERE, "getmouselocation")
-    with pytest.raises(ScreenError, match=r"gave no picture\. Take another screenshot"):
+    with pytest.raises(ScreenError, match=r"screenshot failed\. Take another"):
         await capture(NOWHERE, None, (8, 6))

@@ -144,7 +144,7 @@ async def test_what_prints_ends_with_whoever_waits_and_with_all_it_left(
     os.killpg(started[0].pid, signal.SIGKILL)
     result: ToolResult = await asyncio.wait_for(killed, 10)
     assert not result.success
-    assert "did not print" in result.output
+    assert "could not print" in result.output
     assert not (tmp_path / "a.pdf").exists()
 
 

@@ -122,10 +122,10 @@ async def test_what_can_not_be_read_says_what_may_help(tmp_path: Path) -> None:
     (tmp_path / "a.zip").write_bytes(documents.zipped({"a.txt": "x"}))
     for name, said in {
         "locked.pdf": "without a password",
-        "cut.pdf": "no whole PDF",
+        "cut.pdf": "not a complete PDF",
         "old.doc": "Ask for a copy as .docx",
-        "no.docx": "no document of a",
-        "broken.xlsx": "broken",
+        "no.docx": "not a text document",
+        "broken.xlsx": "corrupt",
         "a.zip": "binary file",
     }.items():
         result = await read(tmp_path, name)

@@ -93,7 +93,7 @@ async def test_a_picture_that_is_cut_off_is_told_as_broken(tmp_path: Path) -> No
     (tmp_path / "a.jpg").write_bytes(_written(noise, "JPEG")[:5000])
     result = await read(tmp_path, "a.jpg")
     assert not result.success
-    assert result.output.startswith("Not shown: the picture a.jpg, 5000 bytes. It is broken")
+    assert result.output.startswith("Not shown: the picture a.jpg, 5000 bytes. It is corrupt")
 
 
 async def test_a_picture_of_too_many_pixels_is_not_decoded(tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ async def test_a_drawing_is_shown_beside_its_source(data: bytes, tmp_path: Path)
 @pytest.mark.parametrize(
     ("data", "told"),
     [
-        (SVG.format("<g>").encode(), "It is broken"),
+        (SVG.format("<g>").encode(), "It is corrupt"),
         (SVG.replace("60 50", "1 900000").encode(), "Reading it takes too long, or more memory"),
     ],
     ids=["broken", "endless"],

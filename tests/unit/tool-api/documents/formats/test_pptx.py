@@ -115,8 +115,8 @@ def test_a_newer_kind_of_chart_is_read_in_the_place_of_its_picture() -> None:
 
 BROKEN_CHARTS: dict[str, tuple[str | None, str]] = {
     "missing": (None, "it is missing from the file"),
-    "no xml": ("chart", "it is no XML"),
-    "another part": ("<a/>", "it is no chart"),
+    "no xml": ("chart", "it is not XML"),
+    "another part": ("<a/>", "it is not a chart"),
     "entities": ("<!DOCTYPE a><a/>", "ppt/charts/c.xml declares types or entities, which is not read"),
 }
 
@@ -133,7 +133,7 @@ def test_a_chart_that_can_not_be_read_is_named_in_its_place(name: str) -> None:
 
 def test_a_slide_that_is_missing_or_broken_costs_no_other() -> None:
     assert second(deck(parts={SLIDE: None})) == ["[slide 2 could not be read: it is missing from the file]"]
-    assert second(deck(parts={SLIDE: "no xml"})) == ["[slide 2 could not be read: it is no XML]"]
+    assert second(deck(parts={SLIDE: "no xml"})) == ["[slide 2 could not be read: it is not XML]"]
     made = deck()
     listed = part(made, "ppt/_rels/presentation.xml.rels").replace("slides/slide2.xml", "../NULL")
     assert second(changed(made, {"ppt/_rels/presentation.xml.rels": listed}))[0].startswith(

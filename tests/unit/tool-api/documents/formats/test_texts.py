@@ -179,7 +179,7 @@ def test_a_mark_before_the_headers_is_no_part_of_them() -> None:
 
 
 def test_what_is_no_mail_is_refused() -> None:
-    with pytest.raises(RefusedDocumentError, match="no mail"):
+    with pytest.raises(RefusedDocumentError, match="not an e-mail"):
         mail.open_document(b"")
 
 

@@ -146,7 +146,7 @@ def test_texts_that_are_missing_are_named_and_counted() -> None:
     assert said[3:] == [
         "1,[text not found],1.5",
         "[not read: 1 text of a cell]",
-        "[the shared texts of the workbook could not be read: it is no XML]",
+        "[the shared texts of the workbook could not be read: it is not XML]",
     ]
     assert read(book(rows, parts=parts))[-1].endswith("could not be read: it is missing from the file]")
 

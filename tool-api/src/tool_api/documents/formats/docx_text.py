@@ -43,7 +43,7 @@ def _pieces(element: Element, depth: int) -> Iterator[str]:
 
 
 def picture_of(properties: Element) -> str:
-    """The description of the picture that a drawing shows, empty if it is no picture."""
+    """The description of the picture that a drawing shows, empty if it is not a picture."""
     drawing = properties.getparent()
     if drawing.find(".//{*}blip") is None:
         return ""

@@ -71,11 +71,11 @@ def chart_lines(root: Element) -> Iterator[str]:
     """The numbers of a chart of any kind, each series on a line.
 
     Raises:
-        BrokenPartError: it is no chart.
+        BrokenPartError: it is not a chart.
     """
     chart = root.find("{*}chart")
     if chart is None:
-        raise BrokenPartError("it is no chart")
+        raise BrokenPartError("it is not a chart")
     title = chart.find("{*}title")
     written = on_one_line(texts(title) or texts(title, "v"))
     yield f"[chart: {written}]" if written else "[chart]"

@@ -56,7 +56,7 @@ def open_document(data: bytes) -> Book:
     if not chapters:
         chapters = [_place(folder, one) for one in items.values() if one.get("media-type") in _PAGES]
     if not chapters:
-        raise RefusedDocumentError("It is a book without chapters that are text.")
+        raise RefusedDocumentError("The book has no chapters with text.")
     title = on_one_line(str(root.findtext("{*}metadata/{*}title") or root.findtext(".//{*}title") or ""))[:300]
     return Book(archive, title, chapters, _locked(archive))
 
@@ -76,7 +76,7 @@ def _package_name(archive: Archive) -> str:
     for name in found:
         if name in archive:
             return name
-    raise RefusedDocumentError("It is a book without a list of its chapters.")
+    raise RefusedDocumentError("The book has no list of its chapters.")
 
 
 def _locked(archive: Archive) -> frozenset[str]:

@@ -35,7 +35,7 @@ def _lines(mail: EmailMessage) -> Iterator[str]:
     texts, pages, others = _leaves(mail)
     plain = "\n\n".join(text for one in texts if (text := _text(one).strip("\r\n")))
     if not (headers or plain or pages):
-        raise RefusedDocumentError("It is no mail, or a broken one.")
+        raise RefusedDocumentError("It is not an e-mail, or it is corrupt.")
     yield from headers
     yield ""
     if pages and (not texts or len(plain.strip()) < _SMALLEST):

@@ -22,10 +22,10 @@ def open_document(data: bytes) -> WholeDocument:
     try:
         notebook: Any = json.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
-        raise RefusedDocumentError("It is no whole JSON. Read it without as_text to see what it has.") from error
+        raise RefusedDocumentError("It is not complete JSON. Read it without as_text to see its content.") from error
     cells = _cells(notebook)
     if cells is None:
-        raise RefusedDocumentError("It is no notebook of a version that is read. Read it without as_text.")
+        raise RefusedDocumentError("Its notebook version is not supported. Read it without as_text.")
     left_out = Counter[str]()
     lines: list[str] = []
     for number, cell in enumerate(cells, 1):

@@ -28,7 +28,7 @@ def open_document(data: bytes) -> Document:
         None,
     )
     if body is None:
-        raise RefusedDocumentError("It is no text, spreadsheet or presentation.")
+        raise RefusedDocumentError("It is not a text document, spreadsheet or presentation.")
     faults = [f"[a part of the document could not be read: {fault}]"] if fault else []
     document = OpenDocument(archive, root, body)
     if local(body) == "spreadsheet":

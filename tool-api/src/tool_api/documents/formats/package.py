@@ -65,7 +65,7 @@ class Package:
         for name in (*self.related("", "officeDocument"), *usual):
             if name in self.archive:
                 return name
-        raise RefusedDocumentError("It is no document of a text, spreadsheet or presentation program.")
+        raise RefusedDocumentError("It is not a text document, spreadsheet or presentation.")
 
     def main_tree(self, *usual: str) -> tuple[str, Element]:
         """The main part's name and tree. Raises `RefusedDocumentError`: without it there is no document."""

@@ -18,7 +18,7 @@ from tool_api.documents.parts import RefusedDocumentError
 _raw: Any = pdfium
 _NO_TEXT = "[no text on this page; if it is a scan, open the file in the browser and look at it]"
 _SCAN = "[page {} is a picture without text, such as a scan; open the file in the browser and look at it]"
-_BROKEN = "[page {} is broken and can't be read]"
+_BROKEN = "[page {} is corrupt and can't be read]"
 _XFA = "[its form is an XFA form, which is not read; ask for a copy that is printed to PDF]"
 _NOT_SHOWN = re.compile(r"[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 # Smaller ones are signs and lines of a letter's head.
@@ -126,4 +126,4 @@ def open_document(data: bytes) -> PdfDocument:
     except pypdfium2.PdfiumError as error:
         if "password" in str(error).lower():
             raise RefusedDocumentError("It is encrypted. Ask for a copy without a password.") from error
-        raise RefusedDocumentError("It is no whole PDF.") from error
+        raise RefusedDocumentError("It is not a complete PDF.") from error

@@ -26,9 +26,9 @@ def parse(content: bytes) -> tuple[Element, str]:
     try:
         root = etree.fromstring(plain_namespaces(content), parser)
     except etree.XMLSyntaxError as error:
-        raise BrokenPartError("it is no XML") from error
+        raise BrokenPartError("it is not XML") from error
     if root is None:
-        raise BrokenPartError("it is no XML")
+        raise BrokenPartError("it is not XML")
     faults = [fault for fault in parser.error_log if fault.level_name in ("ERROR", "FATAL")]
     return root, f"line {faults[0].line}: {faults[0].message}" if faults else ""
 

@@ -51,7 +51,7 @@ class BackgroundController:
             raise
         except TooManyBackgroundCommandsError:
             return failed(
-                f"{MAX_BACKGROUND_RUNNING} background commands are running, and there may be no more at a time: "
+                f"{MAX_BACKGROUND_RUNNING} background commands are running, which is the maximum: "
                 f"{', '.join(self.commands.ids())}. Wait for one (check_background) or end one (background_stop)."
             )
         except OSError as error:

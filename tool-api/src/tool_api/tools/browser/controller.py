@@ -38,7 +38,9 @@ class BrowserController:
             display = result.display
             assert isinstance(display, BrowserDisplay)
             if display.image is None:
-                return failed("The page gave no screenshot.", display=display)
+                return failed(
+                    "The page could not be captured. Try again, or use the text of the page.", display=display
+                )
             said = f"Screenshot of {display.title or '(no title)'} at {display.url}."
             return result.model_copy(update={"output": said})
 
@@ -162,7 +164,7 @@ class BrowserController:
                 raise RefusedError(f"The list [{index}] takes one option only.")
             case _:
                 raise RefusedError(
-                    f"Element [{index}] is no list of the browser's own. Click it, and then what it shows."
+                    f"Element [{index}] is not a native list. Click it, and then the option that it shows."
                 )
 
     async def _chosen(self, tab: Tab, index: int, chosen: list[Any]) -> str:

@@ -32,7 +32,7 @@ LOOKS = 3
 NO_RESPONSE = "The page does not respond. Open another one, or try again in a moment."
 UNANSWERED = "A dialog is open, which holds the page until it is answered. Try again in a moment."
 NOTHING = "Nothing changed in the elements of the page."
-CHOOSER = "The page asks for a file, which browser_upload gives it."
+CHOOSER = "The page asks for a file: use browser_upload."
 MAX_URL = 500
 Action = Callable[[Tab], Awaitable[ToolResult]]
 Work = Callable[[], Awaitable[ToolResult]]
@@ -136,7 +136,7 @@ class BrowserDriver:
         if error := found["error"]:
             return why_unreachable(await self._wanted(current), str(error)[:60])
         if found["isNew"]:
-            return f"It opened {url}." if url != watch.url else "The page was loaded anew."
+            return f"It opened {url}." if url != watch.url else "The page was reloaded."
         if url != watch.url:
             return f"The address of the page is {url} now."
         if found["refused"]:

@@ -85,7 +85,7 @@ class FileTransferController:
             async with asyncio.timeout(max(1.0, context.remaining_s - SPARE_S)):
                 await download.ended.wait()
         except TimeoutError:
-            return failed(f"{download.name} did not come whole in time; its download was stopped.")
+            return failed(f"{download.name} was not downloaded in time; the download was stopped.")
         finally:
             if not download.ended.is_set():
                 self._driver.tabs.cancel_download(download.guid)

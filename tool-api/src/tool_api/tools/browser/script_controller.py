@@ -63,7 +63,7 @@ class ScriptController:
                     if not connection.was_overrun:
                         raise
                     await tab.send("Runtime.discardConsoleEntries")
-                    raise RefusedError("A message of the console was too large to be read; it was emptied.") from None
+                    raise RefusedError("A console message was too large to be read; its text was dropped.") from None
             return await self._driver.observe(tab, "console", console.recent_messages(), text=0)
 
         return await self._driver.act(context, act)
@@ -129,7 +129,7 @@ async def _result(connection: CdpConnection, session: str, found: Payload) -> st
         }
         answer = await connection.send("Runtime.callFunctionOn", parameters, session=session, timeout_s=5)
         if (failure := answer.get("exceptionDetails")) is not None:
-            return f"The script returned a value of type {kind} that can't be told. {_exception(failure)}"
+            return f"The script returned a value of type {kind} that can't be serialised. {_exception(failure)}"
         value = str(answer.get("result", {}).get("value"))
     elif "value" in found:
         value = json.dumps(found["value"], ensure_ascii=False)

@@ -84,7 +84,7 @@ class TabController:
                 had = "Its tabs are not known: it did not answer."
             await self._driver.tabs.close()
             await self._restart()
-            said = f"The browser was started anew, with an empty tab. Before that:\n{had}"
+            said = f"The browser was restarted, with an empty tab. Before that:\n{had}"
             return await self._driver.observe(await self._driver.tabs.current(CONNECT_S), "restart", said)
 
         return await self._driver.work(context, work)

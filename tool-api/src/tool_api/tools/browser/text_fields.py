@@ -69,5 +69,5 @@ def _outcome(name: str, text: str, found: dict[str, Any] | None) -> str:
     value = str(found.get("value"))
     shown = f"{value[:MAX_SHOWN]!r}{' and more' if len(value) > MAX_SHOWN else ''}"
     if not value and text:
-        raise RefusedError(f"{name} took nothing of the text: it is empty now.{reason}")
+        raise RefusedError(f"{name} accepted none of the text: it is empty now.{reason}")
     return f"Typed, but the field has {shown} now.{reason}"

@@ -88,7 +88,7 @@ class CodeController:
         if context is None:
             return self._no_context(arguments.context)
         await asyncio.shield(context.close())
-        return done(f"The context {context.name} begins anew with the next code.")
+        return done(f"The context {context.name} restarts with the next code.")
 
     async def close(self, _: CallContext, arguments: CodeClose) -> ToolResult:
         context = self.kernels.find(arguments.context)

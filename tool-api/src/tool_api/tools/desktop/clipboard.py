@@ -63,7 +63,7 @@ class ClipboardText:
                 await self._skip(size)
                 continue
             if -size < 4:
-                raise ClipboardError("it sent half a message")
+                raise ClipboardError("it sent an incomplete message")
             flags: int = struct.unpack(">I", await self._reader.readexactly(4))[0]
             await self._skip(-size - 4)
             if flags & _CAPABILITIES:

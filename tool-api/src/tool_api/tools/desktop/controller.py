@@ -161,7 +161,7 @@ async def _write(display: ScaledDisplay, text: str) -> str:
                 await clipboard.pasted.wait()
         except TimeoutError:
             raise ScreenError(
-                "Nothing that takes text has the focus, so the text is not there. Click where it belongs first."
+                "Nothing that accepts text has the focus, so the text was not entered. Click where it belongs first."
             ) from None
         await asyncio.sleep(_PASTED_S)
     for _ in range(len(text) - len(body)):

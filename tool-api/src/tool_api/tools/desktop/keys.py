@@ -39,9 +39,11 @@ def parse_keys(written: str) -> list[str]:
     words = [word.strip() or word for word in (head if last else written).split("+")]
     names = [_keysym(word) for word in [*words, last] if word]
     if not names:
-        raise UnknownKeyError("There is no key in that.")
+        raise UnknownKeyError("No key was given. Name one such as Return or ctrl+s.")
     if len(names) > MOST_TOGETHER:
-        raise UnknownKeyError(f"At most {MOST_TOGETHER} keys go down together. For a text there is the action type.")
+        raise UnknownKeyError(
+            f"At most {MOST_TOGETHER} keys can be pressed together. To enter text, use the action type."
+        )
     return names
 
 

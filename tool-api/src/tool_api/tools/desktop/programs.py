@@ -11,7 +11,7 @@ from service_kit.programs import ProgramStart, TooMuchOutputError, run_program
 from tool_api.programs.installed import find_program
 from tool_api.programs.modules import module_command
 
-NO_PICTURE = "The desktop gave no picture. Take another screenshot in a moment."
+NO_PICTURE = "The screenshot failed. Take another one in a moment."
 NOT_DONE = "The desktop did not do that. Take a screenshot to see what is there, and try another way."
 PROGRAM_S = 15.0
 MAX_ANSWER_BYTES = 4 * 1024 * 1024
@@ -57,7 +57,7 @@ async def _answer(
     try:
         output = await run_program(start, within_s=within_s, max_bytes=MAX_ANSWER_BYTES, text=given)
     except TooMuchOutputError:
-        raise ScreenError("The desktop answered too much. Close some windows, and try again.") from None
+        raise ScreenError("The desktop's response was too large. Close some windows, and try again.") from None
     except TimeoutError:
         raise ScreenError("The desktop does not respond. Try again in a moment.") from None
     if output.exit_code != 0:

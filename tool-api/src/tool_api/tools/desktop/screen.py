@@ -85,12 +85,12 @@ class Screen:
                 display = await self.scaled_display()
                 if self._shown is not None and self._shown != display.scale:
                     self._shown = None
-                    raise ScreenError("The desktop has another size since the latest screenshot. Take another one.")
+                    raise ScreenError("The desktop's size has changed since the latest screenshot. Take another one.")
                 if self._control.is_taken:
                     return failed(TAKEN)
                 said = await self._unless_controlled(work(display))
                 if said is None:
-                    return failed(f"It was broken off in the middle. {TAKEN}")
+                    return failed(f"It was interrupted. {TAKEN}")
                 await asyncio.sleep(SETTLE_S)
             return await self._observe(display.name, action, said, None)
         except (ScreenError, UnknownKeyError) as error:

@@ -28,7 +28,7 @@ MOST_TOLD = 10
 _TO_TELL_S = 5.0
 _PAGE_S = 20.0
 _SEARCHABLE_S = 30.0
-_TOO_HARD = "The text is made so that it takes too long to lay out. Make it shorter, or several documents of it."
+_TOO_HARD = "Laying out the text took too long. Shorten it, or split it into several documents."
 ArgumentsT = TypeVar("ArgumentsT", bound=Arguments)
 _Handler = Callable[["DocumentController", CallContext, ArgumentsT], Awaitable[ToolResult]]
 Room = Callable[[int], Awaitable[None]]
@@ -157,7 +157,7 @@ class DocumentController:
             data = file.read(4 * MAX_TEXT_CHARACTERS + 1)
         encoding = encoding_of(data)
         if encoding is None:
-            raise NotMadeError(f"{source} is a binary file, no Markdown.")
+            raise NotMadeError(f"{source} is a binary file, not Markdown.")
         text = shown_text(encoding.decode(data))
         if not text.strip() or len(text) > MAX_TEXT_CHARACTERS:
             raise NotMadeError(f"{source} is empty, or over {MAX_TEXT_CHARACTERS} characters.")

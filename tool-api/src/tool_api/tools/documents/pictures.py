@@ -59,7 +59,7 @@ class Pictures:
 
     def _inline(self, written: str) -> str:
         if not _INLINE.fullmatch(written):
-            raise PictureError("it is no picture")
+            raise PictureError("it is not a picture")
         self._count(len(written))
         return written
 
@@ -115,4 +115,4 @@ def media_type_of(data: bytes) -> str:
         return "image/webp"
     if _SVG.match(data[:4096]):
         return "image/svg+xml"
-    raise PictureError("it is no PNG, JPEG, GIF, WebP or SVG")
+    raise PictureError("it is not a PNG, JPEG, GIF, WebP or SVG")

@@ -188,7 +188,7 @@ def replace_text(place: Located, old: str, new: str, *, every: bool) -> Replaced
         changed = data.replace(data_old, data_new)
         if encoding.decode(changed) != after:
             raise NotTextError(
-                f"{place.path} is in {encoding.name}, of which a part can't be edited. Write it anew, or "
+                f"{place.path} is in {encoding.name}, of which a part can't be edited. Write it again, or "
                 f"{_to_utf8(encoding)}"
             )
     place.write(changed)

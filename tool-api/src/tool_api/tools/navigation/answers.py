@@ -36,7 +36,7 @@ def placed(answer: Answer, folder: str) -> Answer:
 def symbols(path: str, answer: Answer, query: str, *, is_folder: bool) -> ToolResult:
     """The definitions as `path:first-last kind name`, exact matches first."""
     if not is_folder and not answer.looked.files:
-        return failed(f"{path} is no source code of a known language, which are: {', '.join(NAMES)}.")
+        return failed(f"{path} is not source code in a supported language, which are: {', '.join(NAMES)}.")
     places = sorted(answer.places, key=lambda place: _rank(place, query)) if query else answer.places
     lines = [f"{_location(place)} {place.kind} {_qualified_name(place)}" for place in places[:MAX_PLACES]]
     nothing = f"[no definition whose name holds {query}]" if query else "[no definitions]"

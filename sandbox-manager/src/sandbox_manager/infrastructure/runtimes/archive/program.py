@@ -24,7 +24,7 @@ def run(arguments: list[str]) -> dict[str, object]:
     """Carry out the arguments; the result is for the manager."""
     verb, workspace, archives, name, max_bytes, max_files = arguments
     if not _NAME.fullmatch(name):
-        raise ArchiveError("failed", "this can be no name of a snapshot")
+        raise ArchiveError("failed", "not a valid snapshot name")
     counted = Counted(int(max_bytes), int(max_files))
     target = Path(archives) / f"{name}.tar.gz"
     if verb == "pack":

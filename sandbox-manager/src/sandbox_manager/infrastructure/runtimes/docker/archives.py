@@ -61,7 +61,7 @@ class DockerArchives:
         try:
             await self._pools.waiting.run_call(both)
         except StartFailedError as error:
-            raise EngineUnavailableError(f"{error.detail} The removal is tried again.") from error
+            raise EngineUnavailableError(f"{error.detail} The removal is retried.") from error
 
     def _workspace(self, whose: Identity) -> str:
         return naming.volume_name(self._options.stack, whose)

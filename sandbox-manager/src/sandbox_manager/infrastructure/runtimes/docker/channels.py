@@ -53,14 +53,14 @@ class Answer:
                         return line[:LONGEST_ANSWER].decode(errors="replace")
                 # The beginning of an endless line shows whether it is the answer, which is then too long.
                 del rest[LONGEST_ANSWER:]
-            raise ValueError("more than an answer may have")
+            raise ValueError("the response is too large")
         except (OSError, ValueError) as error:
             raise EngineUnavailableError(_SILENT) from error
 
     def _read_exactly(self, size: int, until: float) -> bytes:
         """Exactly `size` bytes; `OSError` if the deadline is over or the other side has gone."""
         if size > _LONGEST:
-            raise ValueError("more than an answer may have")
+            raise ValueError("the response is too large")
         while True:
             # Checked apart from the socket's own timeout, which does not run while there is something to be read.
             left = until - time.monotonic()

@@ -55,7 +55,7 @@ def identity_of(labels: Mapping[str, str] | None) -> Identity | None:
     except KeyError:
         return None
     except InvalidIdentifierError as error:
-        _log.warning("labels of no sandbox passed over", extra={"reason": error.detail, "field": error.field})
+        _log.warning("labels of an unknown sandbox ignored", extra={"reason": error.detail, "field": error.field})
         return None
 
 

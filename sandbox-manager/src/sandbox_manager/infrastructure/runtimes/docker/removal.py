@@ -39,7 +39,7 @@ async def _side_by_side(pool: Threads, *calls: Callable[[], None]) -> None:
     """Run the calls side by side; all of them end before the first error is raised."""
     for outcome in await asyncio.gather(*(pool.run_call(call) for call in calls), return_exceptions=True):
         if isinstance(outcome, StartFailedError):
-            raise EngineUnavailableError(f"{outcome.detail} The removal is tried again.") from outcome
+            raise EngineUnavailableError(f"{outcome.detail} The removal is retried.") from outcome
         if outcome is not None:
             raise outcome
 

@@ -25,10 +25,10 @@ def confinement_here(seccomp_profile: Path, *, has_network: bool) -> Confinement
     try:
         filtered = seccomp.loadable(seccomp_profile)
     except seccomp.FilterError as error:
-        _log.warning("sandboxes may ask all of the kernel: no filter of system calls", extra={"reason": str(error)})
+        _log.warning("sandboxes have no seccomp filter: all system calls are allowed", extra={"reason": str(error)})
     if has_network:
         options = slirp.find_strictest_options()
         lacking = [one for one in slirp.CANDIDATES[0] if one not in options]
         if lacking:
-            _log.warning("slirp4netns can't be shut in entirely here", extra={"without": lacking})
+            _log.warning("slirp4netns can't be fully confined here", extra={"without": lacking})
     return Confinement(seccomp=filtered, network_options=options)

@@ -49,7 +49,7 @@ class Freezer:
             raise EngineUnavailableError(f"The sandbox could not be paused: {error.strerror}.") from error
         if not done:
             self.thaw()
-            raise EngineUnavailableError("The sandbox could not be paused; it is tried again.")
+            raise EngineUnavailableError("The sandbox could not be paused; it is retried.")
 
     def thaw(self) -> None:
         """Let them go on. Raises `EngineUnavailableError`."""
@@ -59,7 +59,7 @@ class Freezer:
                 for pid in reversed(_tree(self.root)):
                     _send(pid, signal.SIGCONT)
             elif not self._set_frozen(switch, frozen=False):
-                raise EngineUnavailableError("The sandbox could not be resumed; it is tried again.")
+                raise EngineUnavailableError("The sandbox could not be resumed; it is retried.")
         except OSError as error:
             raise EngineUnavailableError(f"The sandbox could not be resumed: {error.strerror}.") from error
 

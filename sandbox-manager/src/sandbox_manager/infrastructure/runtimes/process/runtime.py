@@ -279,7 +279,7 @@ class ProcessRuntime:
             with contextlib.suppress(EngineUnavailableError):  # a signal reaches frozen processes only after this
                 self._freezer(identity, state).thaw()
         if not kill_marked(MARK, mark_start(identity, self._options.stack), _KILL_S):
-            raise EngineUnavailableError("Processes of a sandbox could not be ended; it is tried again.")
+            raise EngineUnavailableError("Processes of a sandbox could not be ended; it is retried.")
         for process in state.processes if state else []:
             reap(process.pid)
         self._limits.remove_group(identity.sandbox_id)

@@ -194,7 +194,7 @@ class Store:
                     generation=parse_generation(known["generation"]),
                 )
             except (InvalidIdentifierError, KeyError):
-                _log.warning("folder of no sandbox passed over", extra={"folder": folder.name})
+                _log.warning("folder of an unknown sandbox ignored", extra={"folder": folder.name})
                 continue
             if identity.sandbox_id == folder.name:
                 found.append(identity)
@@ -220,7 +220,7 @@ class Store:
                 _reference((known or {}).get(name)) for name in ("first", "outer", "network", "log")
             )
         except (TypeError, ValueError, KeyError):
-            _log.warning("state of a sandbox passed over", extra={"sandbox_id": sandbox_id})
+            _log.warning("unreadable state of a sandbox ignored", extra={"sandbox_id": sandbox_id})
             return None
         number = (known or {}).get("network_namespace")
         namespace = number if isinstance(number, int) else None
@@ -304,5 +304,5 @@ def _reference(known: Any) -> ProcessRef | None:
         return None
     pid, started = known["pid"], known["started"]
     if not (isinstance(pid, int) and isinstance(started, int) and pid > 1):
-        raise ValueError("this names no process")
+        raise ValueError("this does not name a process")
     return ProcessRef(pid, started)

@@ -30,7 +30,7 @@ class Watch:
         """The reason why it has not worked for a while, whether it fails, hangs or has ended."""
         if time.monotonic() - self._worked_at < _LASTING_S:
             return None
-        return "The workspaces of sandboxes are not counted any more; the manager's log says why."
+        return "The size of workspaces is no longer measured; the manager's log says why."
 
     def repeat(self, lock: int, look: Callable[[], None], pause_s: float, stopping: threading.Event) -> None:
         """Repeat the look until `stopping` is set; do nothing while another manager has the lock."""

@@ -120,5 +120,5 @@ async def test_a_manager_whose_watch_fails_or_has_ended_is_not_ready(
         await runtime.check()
         monkeypatch.setattr(DiskWatch, "look", bad)
         with runtime.watched():
-            with pytest.raises(EngineUnavailableError, match="not counted any more"):
+            with pytest.raises(EngineUnavailableError, match="no longer measured"):
                 await checked_again_and_again(runtime)

@@ -67,7 +67,7 @@ class Document:
     def picture(self, described: str, place: str) -> str:
         try:
             if ":" in place:
-                raise ValueError(f"{place} is no file of the workspace")
+                raise ValueError(f"{place} is not a file of the workspace")
             self.pictures.append(read_picture(self.folder / place, WIDEST, HIGHEST))
         except (OSError, ValueError) as error:
             self.left_out.append(f"image {described} ({error})")

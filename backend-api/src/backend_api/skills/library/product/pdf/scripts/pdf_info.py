@@ -52,7 +52,7 @@ def main() -> None:
         sys.exit(f"{given.file} can't be read: {error.strerror}")
     version = re.search(rb"%PDF-(\d\.\d)", content[:1024])
     if version is None:
-        sys.exit(f"{given.file} is no PDF.")
+        sys.exit(f"{given.file} is not a PDF.")
     objects = unpacked(content)
     pages = len(re.findall(rb"/Type\s*/Page(?![a-zA-Z])", objects))
     print(f"PDF {version[1].decode()}, {len(content)} bytes")

@@ -31,7 +31,7 @@ def read_picture(path: Path, widest: int, highest: int) -> Picture:
     elif data.startswith(b"\xff\xd8"):
         extension, (width, height) = "jpeg", jpeg_size(data)
     else:
-        raise ValueError(f"{path} is no PNG or JPEG")
+        raise ValueError(f"{path} is not a PNG or JPEG")
     if not width or not height:
         raise ValueError(f"{path} has no size")
     scale = min(PER_PIXEL, widest / width, highest / height)
@@ -46,4 +46,4 @@ def jpeg_size(data: bytes) -> tuple[int, int]:
             height, width = struct.unpack(">HH", data[at + 5 : at + 9])
             return width, height
         at += 2 + max(length, 2)
-    raise ValueError("a JPEG is broken")
+    raise ValueError("a JPEG is corrupt")
