@@ -15,7 +15,7 @@ from backend_api.main.modules import MODULES
 from house.tracked import ROOT, report
 from sandbox_manager.bootstrap import settings as manager
 
-MOST = 131
+MOST = 132
 """So many names there may be. A new one takes the place of another, or is a name in a setting that holds several."""
 NOT_IN_COMPOSE = frozenset(
     {

@@ -38,8 +38,7 @@ PANELS = (
     "events",
 )
 UNHURRIED = {
-    "RATE_LIMIT_MESSAGES_PER_MINUTE": "0",
-    "RATE_LIMIT_SESSIONS_PER_MINUTE": "0",
+    "RATE_LIMITS": "messages=0,sessions=0",
     "APPROVAL_TIMEOUT": "20000",
 }
 """Settings of a stack whose states are looked at for long."""
@@ -50,7 +49,7 @@ ACCOUNTS = {
     "OPENAI_API_KEY": "sk-of-nobody-0123456789",
     "OPENAI_BASE_URL": "http://127.0.0.1:9/v1",
     "MODEL": "large",
-    "RATE_LIMIT_LOGIN_PER_MINUTE": "0",
+    "RATE_LIMITS": "messages=0,sessions=0,login=0",
 }
 """Settings of a stack that people log in to. Nothing is said to its model."""
 DECISIONS: dict[str, tuple[str, dict[str, bool]]] = {

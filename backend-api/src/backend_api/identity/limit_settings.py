@@ -12,7 +12,7 @@ from pydantic_settings import NoDecode
 from backend_api.identity.application.limits import Limits, Quotas
 from service_kit.named_numbers import Number, read_numbers
 
-_MOST = {"opened_ports": (1, 100), "paper_calls": (0, 100_000)}
+_MOST = {"opened_ports": (1, 100)}
 
 
 def _said(field: str) -> str:

@@ -12,7 +12,6 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from backend_api.agent.model import ModelInfo
 from backend_api.agent.tools.local import LocalTools
-from backend_api.identity.application.limits import Quotas
 from backend_api.kit.redis.client import Redis
 from backend_api.kit.untrusted.guarded_client import GuardedClient
 from backend_api.kit.untrusted.resolver import lookups_of, owner_of_lookups
@@ -53,6 +52,7 @@ class ResearchSettings(BaseSettings):
     research_contact: str = Field(default="", max_length=200, pattern=r"^$|^[^@\s]+@[^@\s]+\.[^@\s]+$")
     openalex_api_key: SecretStr = SecretStr("")
     semantic_scholar_api_key: SecretStr = SecretStr("")
+    research_max_calls: int = Field(default=100, ge=0, le=100_000)
     research_source_urls: Annotated[dict[str, str], NoDecode] = Field(default_factory=dict[str, str])
 
     @field_validator("research_source_urls", mode="before")
@@ -86,7 +86,6 @@ def plan_research(models: Sequence[ModelInfo]) -> Planned:
 @asynccontextmanager
 async def open_research(
     settings: ResearchSettings,
-    quotas: Quotas,
     fetcher: GuardedClient,
     redis: Redis,
     open_settings: OpenSettings,
@@ -122,7 +121,7 @@ async def open_research(
         as_owner=lookups_of,
         is_enabled=settings.enable_research,
     )
-    budget = Budget(answers=answers, most=quotas.paper_calls)
+    budget = Budget(answers=answers, most=settings.research_max_calls)
     read_texts = ReadTexts(answers)
     own = LocalTools([*paper_tools(papers, texts, budget, read_texts), *corpus_tools(corpus)])
     findings = FindingsTools(CheckFindings(corpus=corpus, texts=read_texts))

@@ -73,8 +73,8 @@ class Budget:
         left = self.most - await self.answers.count_call(call.run_id)
         if left < 0:
             return False, (
-                f"Not called: this run has used all {self.most} of its calls to sources of papers (QUOTAS, paper-calls). "
-                "Go on with what was found; the corpus can still be read."
+                f"Not called: this run has used all {self.most} of its calls to sources of papers "
+                "(RESEARCH_MAX_CALLS). Go on with what was found; the corpus can still be read."
             )
         near = max(self.most // 5, 3)
         return (

@@ -143,4 +143,4 @@ async def test_a_run_that_has_used_up_its_calls_to_sources_checks_no_citations()
     assert first.success
     assert "left in this run: 0 of 1" in first.output
     assert not second.success
-    assert "paper-calls" in second.output
+    assert "RESEARCH_MAX_CALLS" in second.output

@@ -44,5 +44,3 @@ class Quotas:
     """Opened ports of one session; 0 is refused."""
     streams: int = 50
     """Streams of events and sockets that are open at one gateway."""
-    paper_calls: int = 100
-    """Calls to sources of papers in one run."""
