@@ -28,7 +28,7 @@ async def test_the_instructions_of_a_folder_are_in_the_prompt_of_its_conversatio
             return None
         at = datetime.now(UTC)
         folder = Folder(id=FolderId("f"), user_id=user_id, name="Work", instructions="Cite sources.", created_at=at)
-        return FolderOfSession(folder)
+        return FolderOfSession(folder=folder)
 
     def table(*sources: Any, **bounds: Any) -> Sequence[Capability]:
         return capabilities(*sources, **(bounds | {"of_modules": [folder_capability(load)]}))
