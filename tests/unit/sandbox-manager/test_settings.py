@@ -70,7 +70,7 @@ def parts_of(settings: Settings) -> list[object]:
         ("SNAPSHOT_LIMITS", "number=3", "count=10, mb=2048, total-mb=4096"),
         ("SNAPSHOT_LIMITS", "mb=0", "mb is a number from 1"),
         ("SANDBOX_IMAGES", "py", "name=value"),
-        ("SANDBOX_IMAGES", "py=--privileged", "no image"),
+        ("SANDBOX_IMAGES", "py=--privileged", "not an image name"),
     ],
 )
 def test_a_size_or_an_image_that_can_be_none_refuses_the_start(

@@ -217,7 +217,8 @@ class Capability:
     the model is offered. `notes` are added before an answer, `projections` change the view of the history, and `kept`
     texts follow a summary word for word. `gate` judges each call; `brake` may end the run before a turn, make that turn
     the last one, or put it off; `closing` may continue an answer. Capabilities run in their order, and the first of two
-    tools of one name counts; one of a module stands behind the capability that it names as `after`."""
+    tools of one name counts; one of a module stands behind the capability that it names as `after`. With
+    `for_subagents` the main agent lacks it."""
 
     name: str
     after: str | None = None
@@ -233,6 +234,12 @@ class Capability:
     brake: Callable[[Setup, Conversation], Awaitable[Bound | None]] | None = None
     kept: Callable[[Setup, Conversation], Sequence[str]] | None = None
     closing: Callable[[Conversation, Answer], Continue | Abort | None] | None = None
+    for_subagents: bool = False
+
+
+def capabilities_of(table: Sequence[Capability], setup: Setup) -> Sequence[Capability]:
+    """The capabilities of the table that an agent with this setup has."""
+    return [one for one in table if not one.for_subagents or setup.kind != MAIN]
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,4 +26,4 @@ def _sections(setup: Setup) -> Sequence[str]:
     return [YOUR_PART, f"{_NO_DECISION}\n\n{kind.prompt}"] if kind.prompt else [YOUR_PART]
 
 
-SUBAGENT = Capability(name="subagent", sections=_sections)
+SUBAGENT = Capability(name="subagent", sections=_sections, for_subagents=True)

@@ -80,5 +80,5 @@ async def _brake(setup: Setup, conversation: Conversation) -> FinalTurn | None:
     return FinalTurn(note=ContextNote(kind="budget", text=text), ending=ending)
 
 
-SUBAGENT_BUDGET = Capability(name="subagent budget", sections=_sections, notes=_notes, brake=_brake)
+SUBAGENT_BUDGET = Capability(name="subagent budget", sections=_sections, notes=_notes, brake=_brake, for_subagents=True)
 """It is looked at before each turn: the calls of the last one may be more, and take longer."""

@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 
-from backend_api.agent.capability import Capabilities, Capability, Setup, offered, tools_of
+from backend_api.agent.capability import Capabilities, Capability, Setup, capabilities_of, offered, tools_of
 from backend_api.agent.catalogue import ModelCatalogue, ResolvedModel
 from backend_api.agent.compactor import Compactor
 from backend_api.agent.events import ModelRole, Notice, ToolCalled
@@ -153,8 +153,9 @@ class _Loops:
             info, summarizes = model.info, catalogue.role("compact") or model
             max_output_tokens = info.output_tokens(services.options.max_output_tokens)
             fitting = replace(setup, tools=specs, context_window=info.context_window, count_tokens=model.count_tokens)
-            told = _choose_told(services.capabilities, fitting, info)
-            capabilities = Capabilities(services.capabilities, replace(fitting, tool_set=told))
+            table = capabilities_of(services.capabilities, fitting)
+            told = _choose_told(table, fitting, info)
+            capabilities = Capabilities(table, replace(fitting, tool_set=told))
             limits = ResultLimits(
                 window=info.context_window,
                 answer=max_output_tokens,
