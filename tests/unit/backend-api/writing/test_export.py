@@ -311,6 +311,22 @@ async def test_what_is_cut_off_leaves_nothing_behind(tmp_path: Path, monkeypatch
     assert list(tmp_path.iterdir()) == []
 
 
+async def test_documents_of_one_user_leave_a_place_to_others() -> None:
+    programs, begun = ExportPrograms(), list[str]()
+
+    async def render(owner: str, text: str) -> None:
+        await programs.render(rendering("html", text, owner=owner))
+        begun.append(owner)
+
+    hers = [asyncio.create_task(render("anna", "> " * 20_000)) for _ in range(4)]
+    await asyncio.sleep(0)
+    await render("bert", "Short.")
+    assert begun == ["bert"]
+    for one in hers:
+        one.cancel()
+    await asyncio.gather(*hers, return_exceptions=True)
+
+
 async def test_what_takes_too_long_is_ended() -> None:
     with pytest.raises(ExportFailedError):
         await ExportPrograms(within_s=0.05).render(rendering("pdf", "text " * 20_000))
