@@ -7,10 +7,10 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Literal
+from weakref import WeakValueDictionary
 
 from backend_api.kit.errors import LimitError
 from backend_api.kit.ids import UserId
-from backend_api.kit.untrusted.shares import Shares
 from backend_api.research.corpus import Added, Corpus, Entry
 from backend_api.research.domain import MAX_RECORDS, Broken, Imported
 from backend_api.research.errors import ImportInvalidError, ResearchDisabledError
@@ -30,12 +30,12 @@ class FilePlaces:
 
     def __init__(self, wait_s: float = WAIT_S) -> None:
         self.wait_s = wait_s
-        self._shares = Shares(FILES_OF_ONE)
+        self._free: WeakValueDictionary[UserId, asyncio.Semaphore] = WeakValueDictionary()
 
     @asynccontextmanager
     async def claim(self, user_id: UserId) -> AsyncGenerator[None]:
         """Hold a place; read the file inside. Raises `LimitError` on entering."""
-        free = self._shares.of(user_id)
+        free = self._free.setdefault(user_id, asyncio.Semaphore(FILES_OF_ONE))
         try:
             async with asyncio.timeout(self.wait_s):
                 await free.acquire()
