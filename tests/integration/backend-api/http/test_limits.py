@@ -75,6 +75,8 @@ async def test_every_limit_tells_its_user_alone_when_to_come_back(
             ("PUT", "path", {"message_id": "none"}),
             ("POST", "messages/none/undo", {}),
             ("DELETE", "branches/none", {}),
+            ("POST", "ports", {"port": 3000}),
+            ("DELETE", "ports/none", {}),
         ]
         for method, path, body in changes:
             answer = await gateway.client.request(method, f"{session}/{path}", json=body, headers=anna)
