@@ -70,7 +70,7 @@ async def test_a_page_runs_with_what_is_beside_it_and_has_nothing_of_ours(
         ):
             anna = await gateway.user("anna")
             session_id = await gateway.session(anna)
-            body = {"path": "site", "folder": True}
+            body = {"path": "site", "folder": True, "running": True}
             made = await gateway.client.post(f"/api/sessions/{session_id}/files/link", json=body, headers=anna)
             token = made.json()["url"].rpartition("/")[2]
             async with shown(gateway, f"/api/files/{token}/index.html") as page:
@@ -78,3 +78,11 @@ async def test_a_page_runs_with_what_is_beside_it_and_has_nothing_of_ours(
                 await expect(said).to_have_text("ran in null: [] 2")
                 await expect(said).to_have_css("color", "rgb(1, 2, 3)")
                 assert await page.title() == "ours"
+            # The page knows its own address, and can tell it to others: no policy of browsers holds all it sends.
+            (site / ".hidden").mkdir()
+            (site / ".hidden" / "said.md").write_text("what was said")
+            statuses = [
+                (await gateway.client.get(f"/api/files/{token}{path}")).status_code
+                for path in ("", "?download=true", "/app.js", "/.hidden/said.md", "/img/%2e%2e/.hidden/said.md")
+            ]
+            assert statuses == [404, 404, 200, 404, 404]

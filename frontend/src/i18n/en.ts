@@ -805,7 +805,7 @@ export default {
     source: 'Source',
     rendered: 'Preview',
     run: 'Run it',
-    running: 'It runs closed off: it has what is beside it, no network, and nothing of this page.',
+    running: 'It runs closed off: it has what is beside it, no answer of any other server, and nothing of this page.',
     runEnd: 'Stop it',
     copyLink: 'Copy the link to {name}',
     linkCopied: 'Link copied',

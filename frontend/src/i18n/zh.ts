@@ -881,7 +881,7 @@ const zh: Texts = {
     source: '源码',
     rendered: '预览',
     run: '运行',
-    running: '页面正在隔离运行：可使用同目录的文件，不能联网，也接触不到本页面。',
+    running: '页面正在隔离运行：可使用同目录的文件，读不到任何其他服务器的回应，也接触不到本页面。',
     runEnd: '停止运行',
     copyLink: '复制 {name} 的链接',
     linkCopied: '链接已复制',

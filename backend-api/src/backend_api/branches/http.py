@@ -10,7 +10,7 @@ from pydantic import Field, StringConstraints
 from backend_api.branches.application import Branches, Edit, Forks
 from backend_api.conversations.http.message_schemas import Identifier
 from backend_api.conversations.http.session_schemas import SessionBody
-from backend_api.identity.http.caller import CurrentCaller
+from backend_api.identity.http.caller import SESSION_CHANGE, CurrentCaller
 from backend_api.kit.http.ports import port
 from backend_api.kit.http.schemas import AnswerBody, RequestBody
 from backend_api.kit.ids import SessionId
@@ -117,14 +117,14 @@ async def regenerate(session_id: str, message_id: str, caller: CurrentCaller, br
     return WentBody.model_validate(await branches.regenerate(SessionId(session_id), caller.user.id, message_id))
 
 
-@router.post("/messages/{message_id}/undo")
+@router.post("/messages/{message_id}/undo", dependencies=[SESSION_CHANGE])
 async def undo(session_id: str, message_id: str, caller: CurrentCaller, branches: Use) -> UndoneBody:
     """Go back to before one's own message. It and all that follows stay as a branch; files and other effects stay as
     they are. 409 `run_active` while a run has not ended."""
     return UndoneBody.model_validate(await branches.undo(SessionId(session_id), caller.user.id, message_id))
 
 
-@router.put("/path")
+@router.put("/path", dependencies=[SESSION_CHANGE])
 async def show_path(session_id: str, body: PathBody, caller: CurrentCaller, branches: Use) -> ShownBody:
     """Show the newest path that has this message; the model reads that path from then on. 409 `run_active` while a run
     has not ended."""
@@ -144,7 +144,7 @@ async def list_branches(session_id: str, caller: CurrentCaller, branches: Use) -
     return ForkListBody.of(await branches.forks(SessionId(session_id), caller.user.id))
 
 
-@router.delete("/branches/{message_id}")
+@router.delete("/branches/{message_id}", dependencies=[SESSION_CHANGE])
 async def delete_branch(
     session_id: str,
     message_id: str,

@@ -68,12 +68,14 @@ class LinkInvalidError(NotFoundError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileLink:
-    """The right to fetch one file, or a file in one folder, without logging in."""
+    """The right to fetch one file, or a folder and each file in it, without logging in. A page that runs knows its own
+    address: with `is_running` only single files are fetched, and none that is hidden."""
 
     user_id: str
     session_id: str
     path: str
     is_folder: bool = False
+    is_running: bool = False
 
 
 class FileLinks(Protocol):

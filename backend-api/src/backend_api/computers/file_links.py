@@ -19,8 +19,9 @@ class JwtFileLinks:
 
     def sign(self, link: FileLink, *, expires_s: int) -> str:
         """A token for one file or folder."""
-        claims = {"sub": link.user_id, "sid": link.session_id, "path": link.path}
-        return self._signer.sign(claims | ({"dir": 1} if link.is_folder else {}), expires_s)
+        claims: dict[str, object] = {"sub": link.user_id, "sid": link.session_id, "path": link.path}
+        claims |= ({"dir": 1} if link.is_folder else {}) | ({"run": 1} if link.is_running else {})
+        return self._signer.sign(claims, expires_s)
 
     def read(self, token: str) -> FileLink:
         """The link that the token names."""
@@ -33,6 +34,7 @@ class JwtFileLinks:
                 session_id=str(claims["sid"]),
                 path=str(claims["path"]),
                 is_folder=claims.get("dir") == 1,
+                is_running=claims.get("run") == 1,
             )
         except KeyError as error:
             raise LinkInvalidError("The link is invalid or has expired. Request a new one.") from error

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Path, Response
 from pydantic import Field, StringConstraints
 
 from backend_api.conversations.http.message_schemas import AcceptedBody
-from backend_api.identity.http.caller import CurrentCaller
+from backend_api.identity.http.caller import SESSION_CHANGE, CurrentCaller
 from backend_api.kit.http.ports import port
 from backend_api.kit.http.schemas import AnswerBody, RequestBody, Time
 from backend_api.kit.ids import SessionId
@@ -117,7 +117,7 @@ async def edit_queued_message(
     return QueueBody.of(await message_queue.read(own, caller.user.id))
 
 
-@router.post("/order", responses={409: {}})
+@router.post("/order", responses={409: {}}, dependencies=[SESSION_CHANGE])
 async def order_queue(session_id: str, body: QueueOrderBody, caller: CurrentCaller, message_queue: Kept) -> QueueBody:
     """Put all queued messages in this order. 409 if the queue has others by now."""
     return QueueBody.of(await message_queue.order(SessionId(session_id), caller.user.id, body.ids))
@@ -134,7 +134,9 @@ async def send_queued_message(
     return AcceptedBody.model_validate(await send_queued.now(SessionId(session_id), caller.user.id, queued_id))
 
 
-@router.delete("/{queued_id}", status_code=204, response_class=Response, responses={409: {}})
+@router.delete(
+    "/{queued_id}", status_code=204, response_class=Response, responses={409: {}}, dependencies=[SESSION_CHANGE]
+)
 async def take_queued_message(session_id: str, queued_id: QueuedId, caller: CurrentCaller, message_queue: Kept) -> None:
     """Remove a queued message: it is never sent. 409 if it is just being sent."""
     await message_queue.remove(SessionId(session_id), caller.user.id, queued_id)

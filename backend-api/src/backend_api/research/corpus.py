@@ -9,6 +9,7 @@ from datetime import datetime
 
 from backend_api.kit.ids import UserId
 from backend_api.research.domain import (
+    MAX_CHARACTERS,
     MAX_RECORDS,
     MAX_TAGS,
     Broken,
@@ -33,6 +34,7 @@ from backend_api.research.papers import Papers
 from backend_api.research.ports import CorpusStore, Page
 
 MAX_ATTEMPTS = 20
+TOO_LONG = f"The records of a corpus have at most {MAX_CHARACTERS:,} characters together. Delete some first."
 FULL = f"A corpus has at most {MAX_RECORDS:,} records. Delete some first."
 
 
@@ -63,6 +65,7 @@ class Corpus:
     papers: Papers
     now: Callable[[], datetime]
     most: int = MAX_RECORDS
+    most_characters: int = MAX_CHARACTERS
 
     async def add(
         self, user_id: UserId, paper_id: PaperId, *, by: str, session_id: str | None = None, tags: Sequence[str] = ()
@@ -140,6 +143,8 @@ class Corpus:
             merged += not known.take(record)
         if len(known.records) > max(self.most, count):
             raise CorpusFullError(FULL)
+        if sum(record.characters for record in known.records.values()) > self.most_characters:
+            raise CorpusFullError(TOO_LONG)
         fresh = [record for record in known.records.values() if record.id in known.fresh]
         added = await self.store.insert_many(fresh)
         merged += len(fresh) - added

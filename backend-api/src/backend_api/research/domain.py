@@ -18,6 +18,8 @@ from backend_api.research.identity import PaperId, arxiv_of_doi, title_key
 RecordId = NewType("RecordId", str)
 MAX_RECORDS = 50_000
 """The most records of a user."""
+MAX_CHARACTERS = 200_000_000
+"""The most characters of all records of a user together: a whole corpus is read at once when a file is imported."""
 MAX_TITLE_CHARACTERS = 1_000
 MAX_ABSTRACT_CHARACTERS = 10_000
 MAX_AUTHORS = 300
@@ -198,6 +200,13 @@ class Record:
         """The etag of its editable fields."""
         text = json.dumps([self.id, self.version])
         return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    @property
+    def characters(self) -> int:
+        """The characters of all its texts that may be long."""
+        paper = self.paper
+        texts = (paper.title, paper.abstract, paper.venue, paper.url, paper.pdf, self.notes, *paper.authors, *self.tags)
+        return sum(map(len, texts))
 
     def with_paper(self, paper: Paper, *, is_imported: bool) -> Record:
         """The record with the paper of another answer merged in; a source's data takes precedence over a file's."""

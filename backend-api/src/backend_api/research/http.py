@@ -207,8 +207,9 @@ async def import_records(
 ) -> ImportedBody:
     """Import a file of BibTeX or RIS. Malformed entries are reported by their line, and the rest is kept."""
     use = research.enabled()
-    content = await _file_of(request, MAX_IMPORT_BYTES)
-    return ImportedBody.model_validate(await use.take_in(caller.user.id, content, form, session_id))
+    async with use.places.claim(caller.user.id):
+        content = await _file_of(request, MAX_IMPORT_BYTES)
+        return ImportedBody.model_validate(await use.take_in(caller.user.id, content, form, session_id))
 
 
 @router.post("/match", dependencies=[ONE_PLACE], responses={413: {}, 422: {}}, openapi_extra=_UPLOAD)
@@ -220,9 +221,10 @@ async def match_file(
 ) -> MatchBody:
     """Find the record of a PDF by its first page, and link it to a conversation; else return a paper to add."""
     use = research.enabled()
-    content = await _file_of(request, MAX_PDF_BYTES)
-    with use.as_owner(caller.user.id):
-        found = await use.match(caller.user.id, content, session_id)
+    async with use.places.claim(caller.user.id):
+        content = await _file_of(request, MAX_PDF_BYTES)
+        with use.as_owner(caller.user.id):
+            found = await use.match(caller.user.id, content, session_id)
     offered = found.offered
     return MatchBody(
         record=None if found.record is None else _record_body(found.record),

@@ -10,7 +10,7 @@ from pydantic import Field
 from backend_api.agent.events import ResourceKind, Task, TaskPriority, TaskStatus
 from backend_api.agent.tasks import TaskChange
 from backend_api.agent.tools.tasks import MAX_DESCRIPTION_CHARACTERS, MAX_LINE_CHARACTERS
-from backend_api.identity.http.caller import CurrentCaller
+from backend_api.identity.http.caller import SESSION_CHANGE, CurrentCaller
 from backend_api.kit.http.ports import port
 from backend_api.kit.http.schemas import AnswerBody, RequestBody, Time
 from backend_api.kit.ids import SessionId
@@ -99,7 +99,7 @@ async def list_resources(session_id: str, caller: CurrentCaller, resources: Kept
     return ResourcesBody(items=[KeptResourceBody.of(one) for one in kept])
 
 
-@router.post("/resources", status_code=201, responses={409: {}})
+@router.post("/resources", status_code=201, responses={409: {}}, dependencies=[SESSION_CHANGE])
 async def add_resource(session_id: str, body: AddResourceBody, caller: CurrentCaller, resources: Kept) -> ResourceBody:
     """Add a resource to the conversation: a link (for a file its path in the workspace), a text, or both."""
     draft = Draft(title=body.title, kind=body.kind, link=body.link, content=body.content)
@@ -114,7 +114,7 @@ async def get_resource(
     return ResourceBody.of(await resources.find(SessionId(session_id), caller.user.id, resource_id))
 
 
-@router.patch("/resources/{resource_id}", responses={412: {}})
+@router.patch("/resources/{resource_id}", responses={412: {}}, dependencies=[SESSION_CHANGE])
 async def change_resource(
     session_id: str, resource_id: ResourceId, body: ChangeResourceBody, caller: CurrentCaller, resources: Kept
 ) -> ResourceBody:
@@ -125,13 +125,13 @@ async def change_resource(
     )
 
 
-@router.delete("/resources/{resource_id}", status_code=204)
+@router.delete("/resources/{resource_id}", status_code=204, dependencies=[SESSION_CHANGE])
 async def remove_resource(session_id: str, resource_id: ResourceId, caller: CurrentCaller, resources: Kept) -> None:
     """Remove a resource."""
     await resources.remove(SessionId(session_id), caller.user.id, resource_id)
 
 
-@router.post("/tasks", status_code=201, responses={409: {}})
+@router.post("/tasks", status_code=201, responses={409: {}}, dependencies=[SESSION_CHANGE])
 async def add_task(session_id: str, body: AddTaskBody, caller: CurrentCaller, change_tasks: Tasks) -> TaskBody:
     """Add a task to those that the conversation's agents share. The agent of an active run sees it before its next
     answer."""
@@ -139,7 +139,7 @@ async def add_task(session_id: str, body: AddTaskBody, caller: CurrentCaller, ch
     return TaskBody.model_validate(await change_tasks.add(SessionId(session_id), caller.user.id, task))
 
 
-@router.patch("/tasks/{task_id}", responses={409: {}})
+@router.patch("/tasks/{task_id}", responses={409: {}}, dependencies=[SESSION_CHANGE])
 async def change_task(
     session_id: str, task_id: TaskId, body: ChangeTaskBody, caller: CurrentCaller, change_tasks: Tasks
 ) -> TaskBody:
@@ -153,7 +153,7 @@ async def change_task(
     return TaskBody.model_validate(await change_tasks.change(SessionId(session_id), caller.user.id, task_id, change))
 
 
-@router.delete("/tasks/{task_id}", status_code=204)
+@router.delete("/tasks/{task_id}", status_code=204, dependencies=[SESSION_CHANGE])
 async def delete_task(session_id: str, task_id: TaskId, caller: CurrentCaller, change_tasks: Tasks) -> None:
     """Delete a task; tasks that it blocked wait for it no longer."""
     await change_tasks.delete(SessionId(session_id), caller.user.id, task_id)

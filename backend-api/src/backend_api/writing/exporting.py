@@ -72,6 +72,7 @@ class Export:
         cited = {one.key for one in all_cited(project)}
         style = style_of(project.settings.style)
         return Rendering(
+            owner=user_id,
             format=wanted,
             title=project.settings.title,
             authors=project.settings.authors,

@@ -114,6 +114,8 @@ class Rendering:
     is_numbered: bool = True
     is_preview: bool = False
     """A fragment of HTML, in which citations link to the cited papers."""
+    owner: str = ""
+    """The user for whom it is made."""
     is_talk: bool = False
     """Whether the sections are a conversation, in Markdown as its page reads it; nothing is cited."""
 

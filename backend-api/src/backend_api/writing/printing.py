@@ -14,10 +14,11 @@ class PrintTalk:
 
     renderer: Renderer
 
-    async def __call__(self, *, title: str, language: str, sections: Sequence[str]) -> bytes:
+    async def __call__(self, *, owner: str, title: str, language: str, sections: Sequence[str]) -> bytes:
         """Each section is Markdown by itself: what is left open in one ends with it."""
         return await self.renderer.render(
             Rendering(
+                owner=owner,
                 format="pdf",
                 title=title,
                 authors=[],

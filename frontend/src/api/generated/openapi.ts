@@ -1099,6 +1099,10 @@ export interface LinkBody {
    * Whether the path is a folder, to be fetched as zip.
    */
   folder?: boolean
+  /**
+   * Whether the link to a folder is for a page in it that runs: it opens single files that are not hidden, and never the whole folder.
+   */
+  running?: boolean
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema

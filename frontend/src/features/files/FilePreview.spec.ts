@@ -51,7 +51,7 @@ describe('FilePreview', () => {
     await userEvent.click(screen.getByRole('button', { name: 'Run it' }))
     await vi.waitFor(() => expect(frame().getAttribute('src')).toBe('/api/files/token/my%20page.html'))
     expect(frame().getAttribute('sandbox')).toBe('allow-scripts allow-modals')
-    expect(calls.find(({ method }) => method === 'POST')?.body).toEqual({ path: 'site', folder: true })
+    expect(calls.find(({ method }) => method === 'POST')?.body).toEqual({ path: 'site', folder: true, running: true })
     answer = () => json({ url: '/api/files/newer', expires_at: '' })
     await rerender({ version: 1 })
     await vi.waitFor(() => expect(frame().getAttribute('src')).toContain('newer'))

@@ -18,7 +18,7 @@ export function useRunningPage(sessionId: () => string, path: () => string, vers
     const { signal } = abort
     const wanted = path()
     const folder = wanted.includes('/') ? wanted.slice(0, wanted.lastIndexOf('/')) : '.'
-    const body = { path: folder, folder: true }
+    const body = { path: folder, folder: true, running: true }
     try {
       const { url } = await call<FileLink>('POST', `/sessions/${sessionId()}/files/link`, { body, signal })
       if (signal.aborted) return

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -10,6 +12,8 @@ import pytest
 from backend_api.folders import domain
 from backend_api.folders.application import folder_files
 from backend_api.folders.mongo import files as stored
+from backend_api.sandboxes.domain.entity import Sandbox
+from backend_api.sandboxes.ports import Download
 from support.gateway import Gateway
 
 
@@ -99,6 +103,31 @@ async def test_what_was_changed_or_deleted_in_a_workspace_stays_so(gateway: Gate
     await add(gateway, anna, work, new_txt=b"2")
     await workspace(gateway, anna, session_id)
     assert (files["folder/new.txt"], "folder/new (2).txt" in files) == (b"2", False)
+
+
+async def test_a_file_without_end_in_a_workspace_is_not_read_to_its_end(
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent = 0
+
+    @asynccontextmanager
+    async def endless(sandbox: Sandbox, path: str) -> AsyncGenerator[Download]:
+        async def chunks() -> AsyncIterator[bytes]:
+            nonlocal sent
+            while sent < 10 * domain.MAX_FILE_BYTES:
+                sent += 1024**2
+                yield bytes(1024**2)
+
+        yield Download(name=path, size=None, chunks=chunks())
+
+    anna = await gateway.user("anna")
+    work = await folder(gateway, anna)
+    await add(gateway, anna, work, notes_txt=b"read me")
+    session_id = await within(gateway, anna, work)
+    gateway.workspace.files[session_id] = {"folder/notes.txt": b"endless"}
+    monkeypatch.setattr(gateway.workspace, "download", endless)
+    assert "folder/notes (2).txt" in await workspace(gateway, anna, session_id)
+    assert sent <= domain.MAX_FILE_BYTES + 2 * 1024**2
 
 
 async def test_two_who_ask_for_the_computer_at_once_put_a_file_there_once(gateway: Gateway) -> None:

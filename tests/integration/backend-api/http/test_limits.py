@@ -65,6 +65,22 @@ async def test_every_limit_tells_its_user_alone_when_to_come_back(
         named = [await gateway.client.patch(session, json={"title": title}, headers=anna) for title in "abc"]
         assert [answer.status_code for answer in named[:2]] == [200, 200]
         assert told_to_wait(named[2])
+        changes: list[tuple[str, str, dict[str, Any]]] = [
+            ("POST", "queue/order", {"ids": []}),
+            ("DELETE", "queue/none", {}),
+            ("POST", "control", {"client": "a-window"}),
+            ("DELETE", "control", {"note": "x"}),
+            ("POST", "resources", {"title": "a", "kind": "link", "link": "https://example.org"}),
+            ("POST", "tasks", {"subject": "a"}),
+            ("PUT", "path", {"message_id": "none"}),
+            ("POST", "messages/none/undo", {}),
+            ("DELETE", "branches/none", {}),
+            ("POST", "ports", {"port": 3000}),
+            ("DELETE", "ports/none", {}),
+        ]
+        for method, path, body in changes:
+            answer = await gateway.client.request(method, f"{session}/{path}", json=body, headers=anna)
+            assert told_to_wait(answer), path
         assert (await gateway.client.post("/api/sessions", json={}, headers=bert)).status_code == 201
 
 

@@ -11,6 +11,9 @@ from typing import Any, cast
 import httpx
 import pytest
 
+from backend_api.kit.untrusted.resolver import lookups_of
+from backend_api.research.programs import import_program
+from backend_api.research.programs.running import ImportPrograms
 from support.backend_stores import redis_channels
 from support.gateway import Gateway, run_gateway
 from support.research.fake_sources import Fakes, fake_sources
@@ -207,6 +210,53 @@ async def test_values_nested_without_end_are_a_broken_block(library: Library) ->
     deep = b"@misc{a, title={" + b"\\emph{" * 20_000 + b"x" + b"}" * 20_000 + b"}}\n@misc{b, title={Good}, year=2001}"
     body = (await library.take_in(deep)).json()
     assert (body["added"], len(body["broken"])) == (1, 1)
+
+
+async def test_a_small_file_becomes_no_large_one_and_costs_no_time(library: Library) -> None:
+    long = b'@string{a = "' + b"x" * 5_000 + b'"}\n'
+    content = long + b"".join(b"@misc{k%d, title={T%d}, abstract=a}\n" % (one, one) for one in range(2_000))
+    answer = (await library.take_in(content)).json()
+    assert answer["added"] + len(answer["broken"]) >= 1_200
+    assert 0 < answer["added"] < 500
+    assert "abbreviations" in answer["broken"][0]["reason"]
+    spaces = b"@misc{k, title={T}, author={A B" + b" " * 39_000 + b"and C D}}\n"
+    began = time.process_time_ns()
+    (entry,) = import_program.read(spaces.decode(), "bibtex", 1)["entries"]
+    assert entry["authors"] == ["A B", "C D"]
+    assert time.process_time_ns() - began < 3e9
+
+
+async def test_who_sends_many_files_at_once_leaves_others_their_turn(library: Library) -> None:
+    research = cast("Any", library.gateway.ports.modules.ports["research"])
+    research.places.wait_s = 0.1
+    me = (await library.gateway.client.get("/api/auth/me", headers=library.anna)).json()["id"]
+    bert = await library.gateway.user("bert")
+    async with research.places.claim(me), research.places.claim(me):
+        refused = await library.take_in(BIBTEX)
+        assert (refused.status_code, refused.json()["code"]) == (429, "limit")
+        file = {"file": ("paper.pdf", b"no pdf")}
+        assert (await library.ask("POST", "/match", files=file)).status_code == 429
+        assert (await library.ask("POST", "/match", files=file, headers=bert)).status_code == 422
+    assert (await library.take_in(BIBTEX)).status_code == 201
+
+
+async def test_programs_at_work_for_one_leave_a_place_to_others() -> None:
+    slow = b"".join(b"@misc{k%d, title={\\alpha %b}}\n" % (one, b"\\beta{} " * 4_000) for one in range(200))
+    programs = ImportPrograms()
+
+    async def read(owner: str, content: bytes) -> str:
+        with lookups_of(owner):
+            await programs.read(content, "bibtex")
+        return owner
+
+    hers = [asyncio.create_task(read("anna", slow)) for _ in range(4)]
+    await asyncio.sleep(0)
+    his = asyncio.create_task(read("bert", BIBTEX))
+    done, _ = await asyncio.wait([*hers, his], return_when=asyncio.FIRST_COMPLETED)
+    assert his in done
+    for task in hers:
+        task.cancel()
+    await asyncio.gather(*hers, return_exceptions=True)
 
 
 async def test_twenty_that_add_one_paper_at_once_make_one_record(library: Library) -> None:

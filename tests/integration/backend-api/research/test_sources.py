@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+import tracemalloc
+from collections.abc import AsyncGenerator, Mapping
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
 from backend_api.kit.ids import UserId
-from backend_api.research.corpus import Corpus
-from backend_api.research.errors import PaperNotFoundError, SourcesFailedError
+from backend_api.research.corpus import Corpus, Entry
+from backend_api.research.domain import Paper
+from backend_api.research.errors import CorpusFullError, PaperNotFoundError, SourcesFailedError
 from backend_api.research.identity import parse_id
-from backend_api.research.ports import Query
+from backend_api.research.ports import Query, SourceFaultError
+from backend_api.research.sources.arxiv import ARXIV
 from support.research.fake_sources import Fault
 from support.research.known_papers import KNOWN, KnownPaper
 from support.research.memory_corpus import MemoryCorpus
@@ -43,6 +47,43 @@ async def test_thirty_papers_are_found_by_title_and_ids_and_each_is_one(parts: R
             assert paper.title == one.title
             assert not found.notices
             assert (paper.doi or one.doi, paper.arxiv_id or one.arxiv) == (one.doi, one.arxiv), (name, paper)
+
+
+async def test_no_file_makes_a_corpus_longer_than_it_may_be(parts: ResearchParts) -> None:
+    store = MemoryCorpus()
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    corpus = Corpus(store=store, papers=parts.papers, now=lambda: at, most_characters=25_000)
+    for number in (1, 2):
+        long = [Entry(paper=Paper(title=f"Title {number}", abstract="x" * 10_000))]
+        await corpus.take_in(UserId("anna"), long, [])
+    with pytest.raises(CorpusFullError):
+        await corpus.take_in(UserId("anna"), [Entry(paper=Paper(title="Third", abstract="x" * 10_000))], [])
+    assert len(store.kept) == 2
+
+
+class Feed:
+    """`Ask` of a source that sends this text."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    async def text(self, path: str, params: Mapping[str, str | int | None]) -> str:
+        del path, params
+        return self._text
+
+    async def json(self, path: str, params: Mapping[str, str | int | None]) -> Any:
+        raise NotImplementedError
+
+
+@pytest.mark.parametrize("inside", ["<a/>" * 300_000, "<a " + " ".join(f"a{one}=''" for one in range(300_000)) + "/>"])
+async def test_a_feed_of_nothing_but_elements_is_refused_before_it_is_read(inside: str) -> None:
+    tracemalloc.start()
+    try:
+        with pytest.raises(SourceFaultError):
+            await ARXIV.search(Feed(f"<feed>{inside}</feed>"), query("anything"))
+        assert tracemalloc.get_traced_memory()[1] < 4 * len(inside)
+    finally:
+        tracemalloc.stop()
 
 
 async def test_thirty_papers_by_all_their_names_are_thirty_records(parts: ResearchParts) -> None:

@@ -7,9 +7,12 @@ import os
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
+import asyncssh
 import pytest
 
 from backend_api.previews.domain.errors import NothingListensError
@@ -18,14 +21,15 @@ from backend_api.previews.tool_api.port_tunnels import PortTunnels
 from backend_api.previews.tool_api.sandbox_apps import ToolApiSandboxApps
 from backend_api.sandboxes.domain.errors import SandboxLostError
 from backend_api.sandboxes.tool_api.endpoints import Endpoints
-from backend_api.targets.domain import SshHost
+from backend_api.targets.domain import HostKey, SshHost
 from backend_api.targets.errors import HostKeyChangedError, HostUnreachableError, HostUnusableError, SignInRefusedError
 from backend_api.targets.ssh.connecting import open_socket, sign_in
 from backend_api.targets.ssh.hosts import HostTools, SshHosts
 from backend_api.targets.ssh.keys import AsyncsshKeys
+from backend_api.targets.ssh.trial import SshTrials
 from support.gateway import NoEndpoints
 from support.relay import relay_to
-from support.remote_hosts import Host
+from support.remote_hosts import ANY, SESSION, Host
 from support.servers import free_port
 
 STOPPED_S = 1.0
@@ -159,6 +163,39 @@ async def test_a_command_that_floods_is_ended(host: Host) -> None:
     assert "wrote more than 64 MB" in flooded.output
     assert len(flooded.output) < 1_000_000
     assert (await host.call("shell_exec", command="echo on")).output == "on\n"
+
+
+async def test_a_host_that_answers_any_script_without_end_is_read_no_further(host: Host) -> None:
+    sent = 0
+
+    async def flood(process: asyncssh.SSHServerProcess[bytes]) -> None:
+        nonlocal sent
+        with suppress(asyncssh.Error, OSError):
+            while sent < 200 * 1024**2:
+                process.stdout.write(b"./x\n" * 16_384)
+                await process.stdout.drain()
+                sent += 64 * 1024
+
+    key: asyncssh.SSHKey = cast("Any", asyncssh).generate_private_key("ssh-ed25519")
+    known = asyncssh.import_authorized_keys(host.pair.public)
+    async with asyncssh.listen(
+        *("127.0.0.1", 0),
+        server_host_keys=[key],
+        authorized_client_keys=known,
+        process_factory=flood,
+        sftp_factory=partial(asyncssh.SFTPServer, chroot=str(host.sshd.home).encode()),
+        encoding=None,
+    ) as hostile:
+        shown = HostKey(*key.export_public_key().decode().split()[:2])
+        host.at(hostile.get_port())
+        host.target = replace(host.target, ssh=replace(host.target.ssh, host_key=shown))
+        found = await host.call("file_find", pattern="*", path=".")
+        assert (found.success, len(found.output) < 1_000_000) == (True, True)
+        assert (await host.call("file_search", pattern="x", path=".")).success
+        trial = await SshTrials(ANY)(host.target, host.pair.private)
+        assert (trial.code, trial.steps[-1].name) == ("remote_host_unreachable", "shell")
+        await host.connections.forget(SESSION)
+    assert sent < 30 * 1024**2
 
 
 async def test_files_are_written_read_edited_found_moved_and_deleted(host: Host) -> None:

@@ -129,6 +129,39 @@ async def test_markup_in_titles_and_texts_does_nothing_as_latex() -> None:
     assert title[1].startswith(r"A \textbackslash input\{/etc/passwd\}")
 
 
+async def test_no_formula_has_a_command_that_is_none_of_formulas_as_latex() -> None:
+    kept = (
+        r"\sum_{i=1}^n \dfrac{a_i}{b}",
+        r"\begin{aligned}a&=b\\c&=d\notag\end{aligned}",
+        r"\textcolor{red}{x}",
+        r"\label{eq:1}x",
+    )
+    evil = (
+        "\\begin%\n{filecontents*}[force]{latexmkrc}x",
+        r"\ExplSyntaxOn\iow_open:Nn\g_tmpa_iow{x.tex}",
+        r"\pdffiledump offset 0 length 9{/etc/passwd}",
+        r"\text{\pdffiledump{x}}",
+        r"\UseName{input}{/etc/passwd}",
+        r"\label{\ExplSyntaxOn}x",
+        r"\tag{a%}\endinput}x",
+        r"\eqref{\endinput}",
+    )
+    formulas = "\n\n".join(f"a ${one}$ b" for one in (*kept, *evil))
+    made = await ExportPrograms().render(rendering("latex", formulas))
+    text = zipfile.ZipFile(io.BytesIO(made)).read("main.tex").decode()
+    assert [found.strip() for found in re.findall(r"a \\\((.*?)\\\) b", text, re.DOTALL)] == list(kept)
+    assert text.count(r"\texttt{\textbackslash{}") == len(evil)
+
+
+async def test_an_address_ends_no_field_of_the_bibliography() -> None:
+    address = r"https://example.org/},note={\input{/etc/passwd}},x={"
+    made = await ExportPrograms().render(
+        rendering("latex", "See [@k].", references=[csl_item("k", paper("A", "B C", url=address))])
+    )
+    text = zipfile.ZipFile(io.BytesIO(made)).read("references.bib").decode()
+    assert "url = {https://example.org/%7D,note=%7B%5Cinput%7B/etc/passwd%7D%7D,x=%7B}" in text
+
+
 async def test_markup_in_titles_and_texts_does_nothing_as_html() -> None:
     evil = csl_item("k", paper(EVIL, EVIL, doi="10.1000/x", venue="<script>"))
     for is_preview in (True, False):
@@ -276,6 +309,22 @@ async def test_what_is_cut_off_leaves_nothing_behind(tmp_path: Path, monkeypatch
     assert list(tmp_path.iterdir()) == []
     assert (await programs.render(rendering("html", "Again."))).startswith(b"<!doctype html>")
     assert list(tmp_path.iterdir()) == []
+
+
+async def test_documents_of_one_user_leave_a_place_to_others() -> None:
+    programs, begun = ExportPrograms(), list[str]()
+
+    async def render(owner: str, text: str) -> None:
+        await programs.render(rendering("html", text, owner=owner))
+        begun.append(owner)
+
+    hers = [asyncio.create_task(render("anna", "> " * 20_000)) for _ in range(4)]
+    await asyncio.sleep(0)
+    await render("bert", "Short.")
+    assert begun == ["bert"]
+    for one in hers:
+        one.cancel()
+    await asyncio.gather(*hers, return_exceptions=True)
 
 
 async def test_what_takes_too_long_is_ended() -> None:

@@ -29,10 +29,19 @@ class LinkFile:
     links: FileLinks
 
     async def __call__(
-        self, session_id: SessionId, user_id: UserId, path: str, expires_s: int, *, is_folder: bool = False
+        self,
+        session_id: SessionId,
+        user_id: UserId,
+        path: str,
+        expires_s: int,
+        *,
+        is_folder: bool = False,
+        is_running: bool = False,
     ) -> SignedLink:
         sandbox = await self.own_sandbox(session_id, user_id)
         await (self.workspace.list(sandbox, path) if is_folder else self.workspace.preview(sandbox, path))
-        link = FileLink(user_id=user_id, session_id=session_id, path=path, is_folder=is_folder)
+        link = FileLink(
+            user_id=user_id, session_id=session_id, path=path, is_folder=is_folder, is_running=is_folder and is_running
+        )
         token = self.links.sign(link, expires_s=expires_s)
         return SignedLink(token=token, expires_at=datetime.now(UTC) + timedelta(seconds=expires_s))

@@ -34,6 +34,11 @@ class LinkBody(RequestBody):
     path: str = Field(min_length=1, max_length=4096)
     expires_s: int = Field(default=3600, ge=1, le=7 * 24 * 3600)
     folder: bool = Field(default=False, description="Whether the path is a folder, to be fetched as zip.")
+    running: bool = Field(
+        default=False,
+        description="Whether the link to a folder is for a page in it that runs: it opens single files that are not "
+        "hidden, and never the whole folder.",
+    )
 
 
 class SignedLinkBody(AnswerBody):

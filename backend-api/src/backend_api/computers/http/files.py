@@ -56,6 +56,8 @@ class _Opening:
     async def linked(self, token: str, opening: AsyncExitStack) -> _File:
         """The file of a link; a file that has become a folder since then is refused."""
         link = self.links.read(token)
+        if link.is_running:
+            raise FileMissingError("This link opens the files of a page alone, not their folder.")
         file = await self.file(SessionId(link.session_id), UserId(link.user_id), link.path, opening)
         if file.download.is_folder and not link.is_folder:
             raise FileMissingError("The path of this link is a folder now, not a file.")
@@ -67,6 +69,8 @@ class _Opening:
         parts = path.split("/")
         if not link.is_folder or {"", ".", ".."} & set(parts) or "\\" in path:
             raise FileMissingError("There is no such file.")
+        if link.is_running and any(part.startswith(".") for part in parts):
+            raise FileMissingError("This link opens no hidden files.")
         whole = "/".join([link.path.rstrip("/"), path]) if link.path.strip("./") else path
         file = await self.file(SessionId(link.session_id), UserId(link.user_id), whole, opening)
         if file.download.is_folder:
@@ -178,7 +182,14 @@ async def link_file(
     Its address is that of USER_CONTENT_ORIGIN or PUBLIC_URL, or the one this request came to if that is known to be the
     server's own; else it begins with a slash, and is relative to this server.
     """
-    link = await link_file(SessionId(session_id), caller.user.id, body.path, body.expires_s, is_folder=body.folder)
+    link = await link_file(
+        SessionId(session_id),
+        caller.user.id,
+        body.path,
+        body.expires_s,
+        is_folder=body.folder,
+        is_running=body.running,
+    )
     origin = options.user_content_origin or options.public_url or own_origin(request.scope, options)
     return SignedLinkBody(url=f"{origin}/api/files/{link.token}", expires_at=link.expires_at)
 

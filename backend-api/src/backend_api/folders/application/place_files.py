@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from backend_api.agent.events import FilesChanged
 from backend_api.conversations.ports import EventLog, SessionStream
-from backend_api.folders.domain import PLACE, FolderFile
+from backend_api.folders.domain import MAX_FILE_BYTES, PLACE, FolderFile
 from backend_api.folders.ports import FolderFiles, Folders, Placements
 from backend_api.kit.errors import DomainError
 from backend_api.kit.ids import SessionId, UserId
@@ -77,13 +77,17 @@ class PlaceFolderFiles:
         await self.placements.done(session_id, file, path)
 
     async def _digest(self, sandbox: Sandbox, path: str) -> str | None:
-        """Of what has this name there; None where nothing has."""
-        digest = hashlib.sha256()
+        """Of what has this name there, empty for what is none of ours; None where nothing has. A sandbox may send
+        without end: of more than a file of a folder may have nothing is read."""
+        digest, left = hashlib.sha256(), MAX_FILE_BYTES
         try:
             async with self.workspace.download(sandbox, path) as download:
                 if download.is_folder:
                     return ""
                 async for chunk in download.chunks:
+                    left -= len(chunk)
+                    if left < 0:
+                        return ""
                     digest.update(chunk)
         except FileMissingError:
             return None

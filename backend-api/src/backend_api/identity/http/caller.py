@@ -10,6 +10,8 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from backend_api.identity.application.answer_slots import AnswerSlots
 from backend_api.identity.application.authenticate import Caller
+from backend_api.identity.application.limits import Limits
+from backend_api.identity.ports import RateLimiter
 from backend_api.kit.http.ports import port, ports_of
 from backend_api.kit.http.trust import trust_peer
 from service_kit.listening.peers import address_key
@@ -44,6 +46,16 @@ async def _answer_place(
 
 
 ONE_PLACE = Depends(_answer_place, scope="request")
+
+
+async def _session_change(
+    limiter: Annotated[RateLimiter, port("limiter")], limits: Annotated[Limits, port("limits")], caller: CurrentCaller
+) -> None:
+    """Counts a change of a session whose event stays in its stream, together with those of its title and options."""
+    await limiter.hit(f"session-changes:{caller.user.id}", limit=limits.sessions_per_minute, window_s=60)
+
+
+SESSION_CHANGE = Depends(_session_change)
 
 
 def address_of(request: Request) -> str:

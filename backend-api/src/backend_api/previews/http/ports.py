@@ -8,7 +8,7 @@ from fastapi import APIRouter, Request, Response
 from pydantic import Field
 
 from backend_api.conversations.ports import SessionRepository
-from backend_api.identity.http.caller import CurrentCaller
+from backend_api.identity.http.caller import SESSION_CHANGE, CurrentCaller
 from backend_api.kit.http.ports import Options, port
 from backend_api.kit.http.schemas import AnswerBody, RequestBody, Time
 from backend_api.kit.ids import SessionId
@@ -50,7 +50,10 @@ async def list_ports(
 
 
 @router.post(
-    "", status_code=201, responses={200: {"model": OpenedPortBody, "description": "It was open already."}, 409: {}}
+    "",
+    status_code=201,
+    responses={200: {"model": OpenedPortBody, "description": "It was open already."}, 409: {}},
+    dependencies=[SESSION_CHANGE],
 )
 async def open_port(
     session_id: str,
@@ -67,7 +70,7 @@ async def open_port(
     return OpenedPortBody.model_validate(opened)
 
 
-@router.delete("/{port_id}", status_code=204)
+@router.delete("/{port_id}", status_code=204, dependencies=[SESSION_CHANGE])
 async def close_port(
     session_id: str, port_id: str, caller: CurrentCaller, close_port: Annotated[ClosePort, port("close_port")]
 ) -> None:

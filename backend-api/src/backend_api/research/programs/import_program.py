@@ -3,7 +3,8 @@ takes.
 
 Standard input: a line of JSON (`format`, `entries`: the most there may be), then the file in UTF-8. Standard output:
 JSON: `entries`, and `broken` blocks (line, reason, begins). LaTeX in values is converted to text, and none of it is
-run. It imports nothing of ours, so that it starts without the environment.
+run. Abbreviations make no more of a file than `MOST_GROWTH` times its length, and entries beyond are broken. It imports
+nothing of ours, so that it starts without the environment.
 """
 
 from __future__ import annotations
@@ -27,6 +28,9 @@ from pylatexenc.latex2text import LatexNodes2Text
 CPU_S = 60
 MEMORY_BYTES = 2 * 1024**3
 MOST_BROKEN = 1_000
+MOST_GROWTH = 2
+FREE_CHARACTERS = 1_000_000
+"""What the values of any file may have together."""
 MAX_BEGIN_CHARACTERS = 120
 MAX_VALUE_CHARACTERS = 40_000
 MAX_AUTHORS = 300
@@ -107,10 +111,15 @@ def read_bibtex(text: str) -> dict[str, Any]:
     stack = [ResolveStringReferencesMiddleware(), RemoveEnclosingMiddleware()]
     library: Library = parse_string(text, parse_stack=stack)
     entries, broken = list[dict[str, Any]](), list[dict[str, Any]]()
+    left = MOST_GROWTH * len(text) + FREE_CHARACTERS
     for block in library.blocks:
         entry = block.ignore_error_block if isinstance(block, DuplicateBlockKeyBlock) else block
         line = (block.start_line or 0) + 1
         if isinstance(entry, Entry):
+            left -= sum(min(len(str(field.value)), MAX_VALUE_CHARACTERS) for field in entry.fields)
+            if left < 0:
+                broken.append(_broken(line, "The abbreviations of the file are too long.", entry.raw or entry.key))
+                continue
             _take(lambda entry=entry: bibtex_entry(entry), line, entry.raw or entry.key, entries, broken)
         elif isinstance(entry, ParsingFailedBlock):
             broken.append(_broken(line, _reason(entry), entry.raw or ""))
@@ -183,7 +192,7 @@ def bibtex_entry(entry: Entry) -> dict[str, Any]:
 def names_of(authors: str) -> list[str]:
     """Names of `Family, Given and {A Group}` in their spoken form, in their order."""
     parts, at, depth = list[str](), 0, 0
-    for found in re.finditer(r"[{}]|\s+and\s+", authors, re.IGNORECASE):
+    for found in re.finditer(r"[{}]|(?<=\s)and(?=\s)", authors, re.IGNORECASE):
         if found[0] in "{}":
             depth += 1 if found[0] == "{" else -1
         elif depth <= 0:

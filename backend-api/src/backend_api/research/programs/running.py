@@ -12,6 +12,8 @@ from typing import Any, Literal, TypeVar
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import to_json
 
+from backend_api.kit.untrusted.resolver import owner_of_lookups
+from backend_api.kit.untrusted.shares import Shares
 from backend_api.research.corpus import Entry
 from backend_api.research.domain import IMPORTED, MAX_RECORDS, Broken, Paper
 from backend_api.research.errors import ImportInvalidError
@@ -24,6 +26,8 @@ MAX_TEXT_CHARACTERS = 1_500_000
 MAX_PAGES = 600
 AT_ONCE = 2
 """The most processes of each kind at once."""
+AT_ONCE_OF_ONE = 1
+"""The most of them for one user, so that others get their turn."""
 READ_WITHIN_S = 30.0
 IMPORT_WITHIN_S = 90.0
 MAX_ANSWER_BYTES = 256 * 1024 * 1024
@@ -86,6 +90,7 @@ class TextPrograms:
 
     def __init__(self) -> None:
         self._places = asyncio.Semaphore(AT_ONCE)
+        self._shares = Shares(AT_ONCE_OF_ONE)
 
     async def sections(self, file: File) -> Sequence[Section]:
         """See the port. Cancelling kills the process that is at work."""
@@ -94,7 +99,7 @@ class TextPrograms:
         program = _PDF if file.kind == "pdf" else _TEX
         asked = {"characters": MAX_TEXT_CHARACTERS, "pages": MAX_PAGES}
         try:
-            async with self._places:
+            async with self._shares.of(owner_of_lookups()), self._places:
                 read = await run_program(program, asked, file.content, _READ, READ_WITHIN_S)
         except ProgramFailedError as error:
             raise UnreadablePaperError("The file could not be parsed.") from error
@@ -111,7 +116,7 @@ async def run_program(
     text = to_json(asked) + b"\n" + content
     try:
         output = await programs.run_program(start, within_s=within_s, max_bytes=MAX_ANSWER_BYTES, text=text)
-        return answer.validate_json(output.data)
+        return await asyncio.to_thread(answer.validate_json, output.data)
     except (TimeoutError, programs.TooMuchOutputError, ValidationError) as error:
         raise ProgramFailedError from error
 
@@ -121,12 +126,13 @@ class ImportPrograms:
 
     def __init__(self) -> None:
         self._places = asyncio.Semaphore(AT_ONCE)
+        self._shares = Shares(AT_ONCE_OF_ONE)
 
     async def read(self, content: bytes, form: Literal["bibtex", "ris"]) -> tuple[list[Entry], list[Broken]]:
         """Entries, and malformed blocks. Raises `ImportInvalidError` if there are neither."""
         asked = {"format": form, "entries": MAX_RECORDS}
         try:
-            async with self._places:
+            async with self._shares.of(owner_of_lookups()), self._places:
                 read = await run_program(_IMPORT, asked, content, _IMPORTED, IMPORT_WITHIN_S)
         except ProgramFailedError as error:
             raise ImportInvalidError("The file could not be parsed.") from error

@@ -129,7 +129,7 @@ class ExportSession:
                 )
         title = hiding.text(session.title).strip() or "Conversation"
         language = language_of("".join(sections))
-        return await self.print_talk(title=title, language=language, sections=sections or [""])
+        return await self.print_talk(owner=session.user_id, title=title, language=language, sections=sections or [""])
 
     async def _zip(
         self, session: Session, include: frozenset[str], hiding: Hiding, workspace: WorkspaceArchive

@@ -23,6 +23,7 @@ from backend_api.targets.ssh.arguments import (
     FileWrite,
 )
 from backend_api.targets.ssh.files import MAX_READ_BYTES, FileTooLargeError, HostFiles
+from backend_api.targets.ssh.outputs import output_of
 from backend_api.targets.ssh.shells import quoted
 from contracts.tools import DiffDisplay, FileDisplay
 
@@ -30,6 +31,8 @@ Operation = Literal["read", "write", "append", "delete", "move", "list", "find",
 MAX_SHOWN_CHARACTERS = 400_000
 MAX_FOUND = 1_000
 MAX_FOUND_BYTES = 1_000_000
+MAX_CODE_BYTES = 100
+"""What comes behind what was found."""
 MAX_DIFF_CHARACTERS = 100_000
 _SKIPPED = r"\( -name .git -o -name node_modules -o -name __pycache__ \) -prune -o"
 
@@ -171,9 +174,8 @@ async def delete(files: HostFiles, arguments: FileDelete) -> Done:
 
 
 async def _run(files: HostFiles, script: str, *arguments: str) -> str:
-    done = await files.on.ssh.run(quoted(script, *arguments), encoding=None, check=False, stderr=asyncssh.DEVNULL)
-    output = done.stdout if isinstance(done.stdout, bytes) else b""
-    return output.decode(errors="replace")
+    output = await output_of(files.on.ssh, quoted(script, *arguments), MAX_FOUND_BYTES + MAX_CODE_BYTES)
+    return output.content.decode(errors="replace")
 
 
 def _glob(pattern: str) -> Callable[[str], bool]:

@@ -13,12 +13,15 @@ import asyncssh
 from backend_api.sandboxes.domain.errors import SandboxLostError
 from backend_api.targets.errors import HostUnusableError
 from backend_api.targets.ssh.commands import Command
+from backend_api.targets.ssh.outputs import output_of
 
 logger = logging.getLogger(__name__)
 
 START_S = 15.0
 END_S = 3.0
 PIECE = 64 * 1024
+MAX_SAID_BYTES = 16 * 1024
+"""What may come of a script that says next to nothing."""
 _MARK = b"\x1e"
 _MAX_MARKED = 16 * 1024
 # The nonce and the folder come first, then commands, all ended by NUL: Bash reads no further than that, so that the
@@ -138,7 +141,7 @@ class RemoteShell:
             return True
         try:
             async with asyncio.timeout(END_S):
-                await self._connection.run(quoted(_END.format(pid=self._pid)), encoding=None, check=False)
+                await output_of(self._connection, quoted(_END.format(pid=self._pid)), MAX_SAID_BYTES)
         except (asyncssh.Error, OSError, TimeoutError) as error:
             logger.warning("a remote process group was not ended", extra={"pid": self._pid, "reason": _text(error)})
             return False

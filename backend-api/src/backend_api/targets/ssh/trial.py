@@ -15,7 +15,8 @@ from backend_api.targets.domain import HostKey, KeyState, SshHost, Target, Trial
 from backend_api.targets.errors import HostKeyChangedError, HostKeyUnconfirmedError, HostUnreachableError
 from backend_api.targets.ssh.connecting import Addresses, open_socket, sign_in
 from backend_api.targets.ssh.connections import open_folder
-from backend_api.targets.ssh.shells import quoted
+from backend_api.targets.ssh.outputs import output_of
+from backend_api.targets.ssh.shells import MAX_SAID_BYTES, quoted
 
 StepName = Literal["address", "connection", "host_key", "sign_in", "shell", "folder", "files"]
 SHELL_S = 10.0
@@ -92,13 +93,12 @@ class SshTrials:
         try:
             async with asyncio.timeout(SHELL_S):
                 began = time.perf_counter()
-                done = await ssh.run(quoted(_LOOK), encoding=None, check=False)
+                done = await output_of(ssh, quoted(_LOOK), MAX_SAID_BYTES)
                 found.latency_ms = round((time.perf_counter() - began) * 1000)
         except (asyncssh.Error, OSError, TimeoutError) as error:
             raise HostUnreachableError("The host ran no command after the sign-in.") from error
-        said = done.stdout if isinstance(done.stdout, bytes) else b""
-        text = "".join(one if one.isprintable() else " " for one in said[:300].decode(errors="replace")).strip()
-        if done.exit_status != 0:
+        text = "".join(one if one.isprintable() else " " for one in done.content[:300].decode(errors="replace")).strip()
+        if done.exit_code != 0:
             raise HostUnreachableError(f"Bash is needed on the host: {text or 'the command failed'}.")
         found.shell = text
         found.add("shell", text)

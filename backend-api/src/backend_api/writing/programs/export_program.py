@@ -50,6 +50,11 @@ _FORBIDDEN_MATH = re.compile(
     r"|loop|repeat|number|jobname|meaning|string|detokenize|outer|afterassignment|aftergroup|InputIfFileExists|IfFileExists"
     r"|ShellEscape|pdfobj|pdfliteral|require|unicode|class|style|cssId|html[A-Za-z]*)(?![A-Za-z])|[@])"
 )
+_NAMED_WITH_COMMANDS = re.compile(r"\\(?:label|tag)(?![A-Za-z])\*?(?!\s*\{[^{}\\%]*\})")
+_UNKNOWN_TO_PANDOC = re.compile(
+    r"\\(?:notag|eqref|rm|bf|it|sf|tt|cal|mathbbm|varliminf|varlimsup|textcolor|prescript|sideset|limits|middle)(?![A-Za-z])"
+)
+"""Harmless commands of formulas that pandoc can't read."""
 _ENVIRONMENT = re.compile(r"\\(?:begin|end)\s*\{([^{}]*)\}")
 _ENVIRONMENTS = re.compile(
     r"(?:equation|align|gather|multline|flalign|eqnarray|alignat)\*?|(?:p|b|v|B|V|small)?matrix\*?|cases|array|aligned"
@@ -120,6 +125,7 @@ class Document:
         read = json.loads(self._run([f"--from={reader}", "--file-scope", "--to=json", *self._asked["sections"]], b""))
         cleaner = Cleaner(
             figures=self._figures(),
+            unread=self._unread(read["blocks"]) if self._form == "latex" else set(),
             known={one["id"] for one in self._references},
             unseen=self._asked["unseen"],
             marked=self._asked["marked"],
@@ -153,6 +159,20 @@ class Document:
                 inside, beside = direction, [block]
                 made.append({"t": "Div", "c": [["", [], [[name, direction]]], beside]})
         return made
+
+    def _unread(self, blocks: list[Any]) -> set[str]:
+        """The formulas that pandoc can't read. LaTeX gets formulas as they are, and would run commands in them that
+        nobody has thought of; of pandoc it is known what it reads."""
+        formulas = list(dict.fromkeys(text for text in _formulas_in(blocks) if _is_formula(text)))
+        if not formulas:
+            return set()
+        tree: dict[str, Any] = {
+            "pandoc-api-version": [1, 23, 1],
+            "meta": {},
+            "blocks": [{"t": "Para", "c": [_formula(_UNKNOWN_TO_PANDOC.sub(r"\\alpha ", one))]} for one in formulas],
+        }
+        drawn = self._run(["--from=json", "--to=html5", "--mathml"], json.dumps(tree).encode()).decode().split("<p>")
+        return {one for one, made in zip(formulas, drawn[1:], strict=True) if "<math" not in made}
 
     def _figures(self) -> dict[str, str]:
         """The location of each figure. In its sandbox mode pandoc reads no files to embed, so for docx they are data
@@ -218,7 +238,9 @@ class Document:
             *self._numbered,
         ]
         text = self._run(options, tree)
-        bibliography = self._run(["--from=csljson", "--to=biblatex", "references.json"], b"")
+        # Pandoc writes an address as it is: braces would end it, and begin fields of its own.
+        references = [{**one, "URL": _without_braces(one["URL"])} if "URL" in one else one for one in self._references]
+        bibliography = self._run(["--from=csljson", "--to=biblatex"], json.dumps(references).encode())
         with zipfile.ZipFile("out.zip", "w", zipfile.ZIP_DEFLATED) as packed:
             packed.writestr("main.tex", text)
             packed.writestr("references.bib", bibliography)
@@ -291,8 +313,10 @@ class Cleaner:
         unseen: dict[str, str],
         marked: dict[str, str],
         labels: dict[str, str],
+        unread: set[str],
     ) -> None:
         self._figures = figures
+        self._unread = unread
         self._known = known
         self._unseen = unseen
         self._marked = marked
@@ -347,7 +371,8 @@ class Cleaner:
 
     def _math(self, content: Any, kind: str) -> Iterator[Any]:
         text = str(content[1])
-        yield {"t": kind, "c": content} if _is_formula(text) else _code(text)
+        is_shown = _is_formula(text) and text not in self._unread
+        yield {"t": kind, "c": content} if is_shown else _code(text)
 
     def _link(self, content: Any, kind: str) -> Iterator[Any]:
         attributes, inlines, (address, _) = content
@@ -442,9 +467,31 @@ def _attributes(attributes: Any) -> list[Any]:
 
 def _is_formula(text: str) -> bool:
     """Whether the formula is safe: it reads and writes no files, defines no commands, and does not end early."""
-    if len(text) > MAX_MATH_CHARACTERS or _FORBIDDEN_MATH.search(text) or _END_OF_MATH.search(text):
+    if len(text) > MAX_MATH_CHARACTERS or _END_OF_MATH.search(text):
+        return False
+    if _FORBIDDEN_MATH.search(text) or _NAMED_WITH_COMMANDS.search(text):
         return False
     return all(_ENVIRONMENTS.fullmatch(found[1].strip()) for found in _ENVIRONMENT.finditer(text))
+
+
+def _formula(text: str) -> Any:
+    return {"t": "Math", "c": [{"t": "InlineMath"}, text]}
+
+
+def _formulas_in(node: Any) -> Iterator[str]:
+    if isinstance(node, list):
+        for one in cast("list[Any]", node):
+            yield from _formulas_in(one)
+    elif isinstance(node, dict):
+        known = cast("dict[str, Any]", node)
+        if known.get("t") == "Math":
+            yield str(known["c"][1])
+        else:
+            yield from _formulas_in(list(known.values()))
+
+
+def _without_braces(address: str) -> str:
+    return re.sub(r"[{}\\]", lambda found: f"%{ord(found[0]):02X}", address)
 
 
 def _words(text: str) -> list[Any]:

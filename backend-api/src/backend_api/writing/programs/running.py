@@ -7,12 +7,14 @@ import re
 import sys
 from asyncio.subprocess import PIPE
 from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pypandoc
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import to_json
 
+from backend_api.kit.untrusted.shares import Shares
 from backend_api.writing.errors import ExportFailedError, ExportInvalidError
 from backend_api.writing.ports import Rendering
 from backend_api.writing.programs.folders import work_folder
@@ -20,6 +22,8 @@ from service_kit.programs import ProgramStart, TooMuchOutputError, run_program
 
 AT_ONCE = 2
 """The most at once in this process."""
+AT_ONCE_OF_ONE = 1
+"""The most of them for one user, so that others get their turn."""
 WITHIN_S = 60.0
 WAIT_S = 60.0
 MAX_BYTES = 128 * 1024**2
@@ -52,25 +56,25 @@ class ExportPrograms:
 
     def __init__(self, within_s: float = WITHIN_S) -> None:
         self._places = asyncio.Semaphore(AT_ONCE)
+        self._shares = Shares(AT_ONCE_OF_ONE)
         self._within_s = within_s
         self._pandoc = pypandoc.get_pandoc_path()
 
     async def render(self, wanted: Rendering) -> bytes:
         """See the port. Cancelling kills the process that is at work, and removes its files."""
-        try:
-            async with asyncio.timeout(WAIT_S):
-                await self._places.acquire()
-        except TimeoutError as error:
-            raise ExportFailedError(_BUSY) from error
-        try:
+        async with AsyncExitStack() as held:
+            try:
+                async with asyncio.timeout(WAIT_S):
+                    await held.enter_async_context(self._shares.of(wanted.owner))
+                    await held.enter_async_context(self._places)
+            except TimeoutError as error:
+                raise ExportFailedError(_BUSY) from error
             folder = work_folder()
             path = await asyncio.to_thread(folder.__enter__)
             try:
                 return await self._made(wanted, path)
             finally:
                 await asyncio.shield(asyncio.to_thread(folder.__exit__, None, None, None))
-        finally:
-            self._places.release()
 
     async def _made(self, wanted: Rendering, folder: Path) -> bytes:
         asked = await asyncio.to_thread(_lay_out, wanted, folder)
