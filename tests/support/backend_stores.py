@@ -18,12 +18,12 @@ from backend_api.background.mongo.background_commands import MongoBackgroundComm
 from backend_api.conversations.domain.deletions import Deletions
 from backend_api.conversations.domain.entity import Session, SessionStatus
 from backend_api.conversations.domain.feed import ReadMarkers
-from backend_api.conversations.domain.kept_calls import KeptCalls
+from backend_api.conversations.domain.model_call_quota import KeptCalls
 from backend_api.conversations.domain.spending import Spending
 from backend_api.conversations.domain.titles import Titles
 from backend_api.conversations.mongo.deletions import MongoDeletions
 from backend_api.conversations.mongo.event_log import MongoEventLog
-from backend_api.conversations.mongo.kept_calls import MongoKeptCalls
+from backend_api.conversations.mongo.model_call_quota import MongoKeptCalls
 from backend_api.conversations.mongo.read_markers import MongoReadMarkers
 from backend_api.conversations.mongo.session_repository import MongoSessionRepository
 from backend_api.conversations.mongo.spending import MongoSpending

@@ -26,7 +26,7 @@ from backend_api.conversations.application.own_sandbox import OwnSandbox
 from backend_api.conversations.application.send_message import Message, SendMessage
 from backend_api.conversations.application.stop_run import StopRun
 from backend_api.conversations.domain.entity import InboxMessage, Lease, Run, RunId
-from backend_api.conversations.domain.kept_calls import KeptCalls
+from backend_api.conversations.domain.model_call_quota import KeptCalls
 from backend_api.conversations.ports import EventLog
 from backend_api.identity.application.limits import Limits
 from backend_api.identity.in_process_rate_limiter import InProcessRateLimiter

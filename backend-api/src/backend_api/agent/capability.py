@@ -12,13 +12,13 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from backend_api.agent.answer import Answer
-from backend_api.agent.chosen import NOTHING_CHOSEN, SessionChoices
 from backend_api.agent.conversation import Conversation
 from backend_api.agent.ending import Ending
 from backend_api.agent.events import CompactionKind, ContextCompacted, ContextNote, ContextOpened, Notice
 from backend_api.agent.model import CONTEXT_WINDOW
 from backend_api.agent.options import JUDGED_BY, NO_OPTIONS, AgentMode, Options, merged, session_options
 from backend_api.agent.preset import NO_PRESET, Preset
+from backend_api.agent.session_choices import NOTHING_CHOSEN, SessionChoices
 from backend_api.agent.sizes import CountTokens, count_estimated
 from backend_api.agent.subagent_kinds import BUILT_IN, MAIN, SubagentKind
 from backend_api.agent.team import Membership

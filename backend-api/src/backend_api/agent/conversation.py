@@ -8,12 +8,12 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from backend_api.agent.attachments import Attached
-from backend_api.agent.calls_made import CallMade
-from backend_api.agent.chosen import NOTHING_CHOSEN, SessionChoices
 from backend_api.agent.events import BackgroundStarted, CompactionWanted, ContextOpened, Task, Todo, Usage
-from backend_api.agent.known_plan import NO_PLAN, KnownPlan
 from backend_api.agent.model import AssistantTurn, NoteTurn, RenderedTurns, ToolTurn, Turn
 from backend_api.agent.pictures import Picture
+from backend_api.agent.plan_fold import NO_PLAN, KnownPlan
+from backend_api.agent.recent_calls import CallMade
+from backend_api.agent.session_choices import NOTHING_CHOSEN, SessionChoices
 from backend_api.agent.sizes import estimated_tokens
 from backend_api.agent.tasks import TaskEdit
 from backend_api.agent.tool_families import LOAD_TOOL

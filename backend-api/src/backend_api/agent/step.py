@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from backend_api.agent.events import Continuation, ThinkingCompleted, ToolCalled
 from backend_api.agent.model import AssistantTurn, NoteTurn, Thinking, ToolTurn, Turn
-from backend_api.agent.used_tools import said_of
+from backend_api.agent.use_tool_calls import said_of
 
 NO_RESULT = (
     "No result was recorded: the call was interrupted. It may have happened, in whole or in part; check before "

@@ -16,7 +16,6 @@ from backend_api.agent.answer import MAX_OPAQUE_CHARACTERS
 from backend_api.agent.attachments import DENIED, READ_TOOL, Attached, is_picture, notice_of, text_of
 from backend_api.agent.capability import ALLOW, Allow, Ask, Deny, Judge, ProposedCall, Verdict
 from backend_api.agent.chained_calls import NOT_REACHED, ChainedCalls
-from backend_api.agent.chosen import NOTHING_CHOSEN, SessionChoices
 from backend_api.agent.conversation import Conversation
 from backend_api.agent.events import (
     AttachmentRead,
@@ -31,11 +30,12 @@ from backend_api.agent.long_results import ResultLimits, Room
 from backend_api.agent.model import ToolRequest
 from backend_api.agent.phrase import render_phrase
 from backend_api.agent.recorded import Body, Recorded
+from backend_api.agent.session_choices import NOTHING_CHOSEN, SessionChoices
 from backend_api.agent.shortening import shorten
 from backend_api.agent.step import NO_RESULT
 from backend_api.agent.tool import Delegate, Done, OpenCall, Tool, ToolCall, Waits, no_mirror
 from backend_api.agent.tool_families import LOAD_TOOL, USE_TOOL, ToolSet
-from backend_api.agent.used_tools import Meant, differing, meant_by, misfit, with_definition
+from backend_api.agent.use_tool_calls import Meant, differing, meant_by, misfit, with_definition
 from backend_api.agent.waits import Wait
 from backend_api.kit.errors import DomainError
 from service_kit.amounts import duration_text

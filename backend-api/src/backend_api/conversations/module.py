@@ -20,7 +20,7 @@ from backend_api.conversations.http import events, sessions, usage
 from backend_api.conversations.mongo.change_cursor import MongoChangeCursor
 from backend_api.conversations.mongo.documents import DOCUMENTS
 from backend_api.conversations.mongo.event_log import MongoEventLog
-from backend_api.conversations.mongo.kept_calls import MongoKeptCalls
+from backend_api.conversations.mongo.model_call_quota import MongoKeptCalls
 from backend_api.conversations.mongo.read_markers import MongoReadMarkers
 from backend_api.conversations.mongo.run_records import MongoRunRecords
 from backend_api.conversations.mongo.session_feed import MongoSessionFeed

@@ -21,7 +21,7 @@ from backend_api.conversations.application.mirror_team import MirrorTeam
 from backend_api.conversations.application.write_result import WriteResult
 from backend_api.conversations.application.write_transcript import WriteTranscript
 from backend_api.conversations.domain.entity import Lease
-from backend_api.conversations.domain.kept_calls import KeptCalls
+from backend_api.conversations.domain.model_call_quota import KeptCalls
 from backend_api.conversations.domain.titles import Titles
 from backend_api.conversations.ports import EventLog, RunLedger, SessionRepository, SessionStream, Transcripts
 from backend_api.kit.ids import SessionId

@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 
 from backend_api.agent.capability import Setup
 from backend_api.agent.tool import Done, Tool, ToolCall, ToolSpec
-from backend_api.agent.tools.told_schema import told_schema
+from backend_api.agent.tools.model_schema import told_schema
 from backend_api.sandboxes.domain.entity import Sandbox
 from backend_api.sandboxes.domain.errors import SandboxLostError, SandboxUnavailableError
 from backend_api.sandboxes.ports import Sandboxes, SandboxTools

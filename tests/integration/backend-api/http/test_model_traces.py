@@ -16,7 +16,7 @@ import pytest
 
 from backend_api.agent.capabilities.compaction import compaction
 from backend_api.agent.tool import Done, ToolCall
-from backend_api.conversations.mongo.kept_calls import MongoKeptCalls
+from backend_api.conversations.mongo.model_call_quota import MongoKeptCalls
 from backend_api.kit.masking import Mask
 from backend_api.models.catalogue import Catalogue, LlmSettings
 from backend_api.models.wire.calls import RetryPolicy

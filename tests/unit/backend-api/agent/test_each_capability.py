@@ -20,7 +20,6 @@ from backend_api.agent.capabilities.teams import SPAWN
 from backend_api.agent.capability import Capabilities, Capability, Deny, ProposedCall, Setup
 from backend_api.agent.conversation import Conversation
 from backend_api.agent.events import BackgroundStarted, ContextCompacted, PlanStep, Task, Todo, ToolCalled, Usage
-from backend_api.agent.known_plan import KnownPlan
 from backend_api.agent.model import (
     FinishPart,
     ModelRequest,
@@ -31,6 +30,7 @@ from backend_api.agent.model import (
     ToolTurn,
     UsagePart,
 )
+from backend_api.agent.plan_fold import KnownPlan
 from backend_api.agent.preset import NO_PRESET
 from backend_api.agent.subagent_kinds import SubagentKind
 from backend_api.agent.team import Membership, Team

@@ -31,7 +31,7 @@ from backend_api.kit.masking import Mask
 from backend_api.models.wire.calls import ModelCalls, RetryPolicy
 from backend_api.runs.application.session_traces import SessionTraces
 from backend_api.runs.application.title_sessions import TitleSessions
-from support.memory.kept_calls import MemoryKeptCalls
+from support.memory.model_call_quota import MemoryKeptCalls
 from support.memory.sessions import MemoryTranscripts
 from support.memory.store import MemoryStore, utc_now
 from support.memory.titles import MemoryTitles

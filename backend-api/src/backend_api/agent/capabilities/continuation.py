@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from backend_api.agent.answer import Answer
+from backend_api.agent.calls_in_text import is_call_written
 from backend_api.agent.capability import Abort, Capability, Continue
 from backend_api.agent.conversation import Conversation
 from backend_api.agent.events import Notice
-from backend_api.agent.written_calls import is_call_written
 
 MOST = 3
 """The most continuations in a run."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from backend_api.agent.calls_made import CallMade
 from backend_api.agent.capability import Capability, Setup
 from backend_api.agent.conversation import Conversation
 from backend_api.agent.ending import Ending
 from backend_api.agent.events import ContextNote
+from backend_api.agent.recent_calls import CallMade
 
 TIMES = 3
 LONGEST_CYCLE = 5

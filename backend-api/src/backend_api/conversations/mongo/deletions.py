@@ -17,7 +17,7 @@ from backend_api.conversations.mongo.documents import (
     SessionDocument,
 )
 from backend_api.conversations.mongo.shared_bodies import remove_unused
-from backend_api.conversations.mongo.used_documents import add_used
+from backend_api.conversations.mongo.usage_documents import add_used
 from backend_api.kit.ids import SessionId, UserId
 from backend_api.kit.mongo.beanie_updates import find_one_and_update
 from backend_api.kit.mongo.database import Database, Document

@@ -13,7 +13,7 @@ from backend_api.agent.shortening import shorten
 from backend_api.agent.thread import MAX_RESULT_CHARACTERS
 from backend_api.conversations.domain.errors import SessionNotFoundError
 from backend_api.conversations.mongo.event_documents import read_body, read_events
-from backend_api.conversations.mongo.used_documents import add_used
+from backend_api.conversations.mongo.usage_documents import add_used
 from backend_api.kit.errors import StoreUnavailableError
 from backend_api.kit.mongo.database import Database, Document
 from service_kit.migrations import Migration, StoredData

@@ -16,7 +16,7 @@ from backend_api.conversations.application.event_json import dump, payload_field
 from backend_api.conversations.domain.entity import RunId, SessionStatus
 from backend_api.conversations.domain.titles import MAX_ATTEMPTS, DueTitle
 from backend_api.conversations.mongo.event_documents import insert_events, number
-from backend_api.conversations.mongo.used_documents import usage_of, used_of
+from backend_api.conversations.mongo.usage_documents import usage_of, used_of
 from backend_api.kit.ids import SessionId, UserId
 from backend_api.kit.mongo.database import Database, Document
 from backend_api.kit.mongo.transactions import in_transaction, store_errors

@@ -20,7 +20,8 @@ from backend_api.mcp.application.own_servers import ServersOfUsers
 from backend_api.mcp.application.revocation import revoke
 from backend_api.mcp.application.user_sign_ins import SignInsOfUsers
 from backend_api.mcp.domain.entity import McpCause, McpServer, McpTarget
-from backend_api.mcp.domain.own import (
+from backend_api.mcp.domain.sign_in import Authorizer, SignIn, binding_of, may_sign_in, server_key
+from backend_api.mcp.domain.user_servers import (
     McpProgramError,
     McpServerNameTakenError,
     McpServerNotFoundError,
@@ -28,7 +29,6 @@ from backend_api.mcp.domain.own import (
     OwnMcpServer,
     SecretValues,
 )
-from backend_api.mcp.domain.sign_in import Authorizer, SignIn, binding_of, may_sign_in, server_key
 from backend_api.mcp.ports import McpConnector, McpServerError, Place
 from service_kit.amounts import duration_text
 

@@ -18,7 +18,7 @@ from backend_api.agent.tool import Done, Tool, ToolCall, ToolSpec
 from backend_api.conversations.domain.entity import Lease
 from backend_api.conversations.ports import EventLog
 from backend_api.kit.ids import UserId
-from backend_api.mcp.application.pinned import (
+from backend_api.mcp.application.pinned_tools import (
     Found,
     failed,
     is_other,

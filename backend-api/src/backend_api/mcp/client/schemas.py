@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from backend_api.kit.unseen import UNSEEN
-from backend_api.mcp.client.outermost import (
+from backend_api.mcp.client.argument_schema import (
     MAX_POINTER_CHARACTERS,
     NO_SCHEMA,
     UnusableError,

@@ -14,7 +14,7 @@ from backend_api.kit.mongo.beanie_updates import find_one_and_update
 from backend_api.kit.mongo.database import Document
 from backend_api.kit.mongo.transactions import store_errors
 from backend_api.mcp.domain.entity import McpServer
-from backend_api.mcp.domain.own import MAX_OWN_SERVERS, McpTrial, OwnMcpServer, TooManyMcpServersError
+from backend_api.mcp.domain.user_servers import MAX_OWN_SERVERS, McpTrial, OwnMcpServer, TooManyMcpServersError
 from backend_api.mcp.mongo.documents import McpServersDocument
 from backend_api.settings.domain.entity import Sealed
 from backend_api.settings.mongo.user_settings import notify_of_settings

@@ -19,12 +19,13 @@ from backend_api.agent.model import (
 from backend_api.models.anthropic.computer_tool import BETAS, ComputerForm, call_of, declared, form_of
 from backend_api.models.anthropic.input import CACHED, Form, calls_unthought, messages_of, spoken_in
 from backend_api.models.model_facts import FactsOf, ModelFacts, elsewhere
-from backend_api.models.wire.added import added_json, added_part, fields_beyond, text_of
 from backend_api.models.wire.bounds import MOST_CALLS, TIMEOUTS, Timeouts, tokens, too_many_calls
 from backend_api.models.wire.endings import broken_off, ending_of, is_ending, without_reason
 from backend_api.models.wire.endpoint import CONNECTIONS, Endpoint, ProviderApi, custom_headers
+from backend_api.models.wire.extra_fields import added_json, added_part, fields_beyond, text_of
 from backend_api.models.wire.faults import fault_in_stream
 from backend_api.models.wire.property_names import PropertyNames
+from backend_api.models.wire.provider_stream import ask, cut
 from backend_api.models.wire.surrogates import json_of
 from backend_api.models.wire.thinking import claude_fields
 from backend_api.models.wire.tool_calls import (
@@ -36,7 +37,6 @@ from backend_api.models.wire.tool_calls import (
 )
 from backend_api.models.wire.tool_search import loaded_in, searches
 from backend_api.models.wire.turns import body_of
-from backend_api.models.wire.wire import ask, cut
 
 ANTHROPIC = ProviderApi(name="Anthropic", key_setting="ANTHROPIC_API_KEY")
 VERSION = "2026-10-21"

@@ -28,7 +28,7 @@ from backend_api.agent.model import (
 )
 from backend_api.agent.title import ASKED
 from backend_api.agent.tool_families import USE_TOOL
-from backend_api.agent.used_tools import meant_by
+from backend_api.agent.use_tool_calls import meant_by
 from backend_api.models.demo.player import next_reply
 from backend_api.models.demo.titles import title_for
 

@@ -25,14 +25,14 @@ from backend_api.models.openai.chat_messages import messages_of
 from backend_api.models.openai.chat_whole_messages import WholeMessages
 from backend_api.models.openai.client import OpenAiClient, openai_fault
 from backend_api.models.openai.reasoning_details import LISTS, REASONING, ReasoningDetails
-from backend_api.models.wire.added import Json, added_part, merge, text_of
 from backend_api.models.wire.bounds import tokens
 from backend_api.models.wire.endings import broken_off, ending_of, is_ending, nothing_sent, without_reason
 from backend_api.models.wire.endpoint import ProviderApi
+from backend_api.models.wire.extra_fields import Json, added_part, merge, text_of
 from backend_api.models.wire.faults import as_object, is_fault
+from backend_api.models.wire.provider_stream import cut
 from backend_api.models.wire.thinking import openai_fields
 from backend_api.models.wire.turns import body_of
-from backend_api.models.wire.wire import cut
 
 _PLAIN = frozenset({"role", "content"})
 _KNOWN = _PLAIN | {"tool_calls", "function_call", "refusal", "audio", "metadata", *REASONING, *LISTS}

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from backend_api.agent.model import Part
-from backend_api.models.wire.added import Json, added_json, fields_beyond, merge
 from backend_api.models.wire.bounds import MAX_NAME_CHARACTERS, MOST_CALLS, too_many_calls
+from backend_api.models.wire.extra_fields import Json, added_json, fields_beyond, merge
 from backend_api.models.wire.faults import as_object
 from backend_api.models.wire.tool_calls import arguments_of, call_part, given_arguments, is_nothing
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from backend_api.agent.model import AssistantTurn, Part, TextPart, ThinkingPart
-from backend_api.models.wire.added import Json, added_json, added_of, added_part, fields_beyond, merge, text_of
+from backend_api.models.wire.extra_fields import Json, added_json, added_of, added_part, fields_beyond, merge, text_of
 from backend_api.models.wire.faults import as_object
 
 _TEXTS = frozenset({"text", "output_text"})

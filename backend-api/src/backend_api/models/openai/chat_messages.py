@@ -21,7 +21,7 @@ from backend_api.agent.model import (
 from backend_api.agent.pictures import Image
 from backend_api.models.openai.chat_content import content_of, fields_of
 from backend_api.models.openai.reasoning_details import LISTS
-from backend_api.models.wire.added import added_of
+from backend_api.models.wire.extra_fields import added_of
 from backend_api.models.wire.faults import as_object
 from backend_api.models.wire.thinking import empty_reasoning
 from backend_api.models.wire.tool_calls import arguments_of

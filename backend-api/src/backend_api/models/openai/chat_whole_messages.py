@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from backend_api.models.openai.reasoning_details import REASONING
-from backend_api.models.wire.added import Json
+from backend_api.models.wire.extra_fields import Json
 
 _TEXTS = ("content", *REASONING)
 

@@ -34,17 +34,17 @@ from backend_api.models.openai.responses_items import (
     said_in,
 )
 from backend_api.models.openai.tool_search import declared_search, searched
-from backend_api.models.wire.added import added_json, added_part, fields_beyond, text_of
 from backend_api.models.wire.bounds import MOST_CALLS, tokens, too_many_calls
 from backend_api.models.wire.endings import broken_off, ending_of
 from backend_api.models.wire.endpoint import ProviderApi
+from backend_api.models.wire.extra_fields import added_json, added_part, fields_beyond, text_of
 from backend_api.models.wire.faults import as_object
+from backend_api.models.wire.provider_stream import cut
 from backend_api.models.wire.surrogates import json_of
 from backend_api.models.wire.thinking import responses_fields
 from backend_api.models.wire.tool_calls import RepeatedCalls, arguments_of, call_part, is_nothing
 from backend_api.models.wire.tool_search import searches
 from backend_api.models.wire.turns import body_of
-from backend_api.models.wire.wire import cut
 
 MIN_OUTPUT_TOKENS = 16
 """The least that the API accepts."""

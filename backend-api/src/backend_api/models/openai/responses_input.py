@@ -23,7 +23,7 @@ from backend_api.agent.pictures import Image
 from backend_api.agent.tool_families import LOAD_TOOL
 from backend_api.models.openai.computer import ComputerForm, Written, functions_of, written_in
 from backend_api.models.openai.tool_search import search_call, search_results
-from backend_api.models.wire.added import added_of
+from backend_api.models.wire.extra_fields import added_of
 from backend_api.models.wire.faults import as_object
 from backend_api.models.wire.tool_calls import arguments_of
 from backend_api.models.wire.tool_search import found_by

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from backend_api.agent.model import ToolCallPart
-from backend_api.models.wire.added import text_of
 from backend_api.models.wire.bounds import MOST_CALLS, too_many_calls
+from backend_api.models.wire.extra_fields import text_of
 from backend_api.models.wire.faults import as_object
 from backend_api.models.wire.tool_calls import PartialCall, arguments_of, given_arguments, is_nothing
 

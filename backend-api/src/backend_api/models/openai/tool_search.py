@@ -11,7 +11,7 @@ from typing import Any
 
 from backend_api.agent.model import NoteTurn, ToolCallPart, ToolRequest, ToolTurn
 from backend_api.agent.tool_families import LOAD_TOOL
-from backend_api.models.wire.added import added_json, added_of, fields_beyond, text_of
+from backend_api.models.wire.extra_fields import added_json, added_of, fields_beyond, text_of
 from backend_api.models.wire.faults import as_object
 from backend_api.models.wire.tool_calls import arguments_of, call_part, given_arguments
 from backend_api.models.wire.turns import note_text, result_text

@@ -11,7 +11,7 @@ from pydantic_core import to_json
 
 from backend_api.agent.model import AssistantTurn, ModelRequest, NoteTurn, Thinking, ToolTurn, UserTurn
 from backend_api.agent.pictures import Image
-from backend_api.models.wire.added import is_of_text
+from backend_api.models.wire.extra_fields import is_of_text
 
 _END = re.compile(r"</(?=note)", re.IGNORECASE)
 GONE = "It no longer exists or can't be read."

@@ -17,7 +17,7 @@ from backend_api.agent.subagent_kinds import BUILT_IN_KINDS, Kinds
 from backend_api.agent.tasks import TaskBoard
 from backend_api.agent.tool import Tool
 from backend_api.conversations.domain.entity import Lease
-from backend_api.conversations.domain.kept_calls import KeptCalls, KeptCallsOfSession
+from backend_api.conversations.domain.model_call_quota import KeptCalls, KeptCallsOfSession
 from backend_api.conversations.ports import EventLog, RunLedger, SessionRepository, SessionStream
 from backend_api.kit.ids import SessionId, UserId
 from backend_api.kit.masking import Mask

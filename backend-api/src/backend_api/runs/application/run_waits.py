@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 
-from backend_api.agent.chosen import SessionChoices
+from backend_api.agent.session_choices import SessionChoices
 from backend_api.agent.waits import Wait, WaitRefusedError
 from backend_api.runs.application.change_signal import RunningTeam
 from backend_api.runs.application.run_writes import RunWrites

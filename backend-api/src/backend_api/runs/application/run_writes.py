@@ -27,16 +27,16 @@ from backend_api.agent.tool import Done
 from backend_api.agent.waits import Wait
 from backend_api.conversations.domain.entity import Lease
 from backend_api.conversations.domain.errors import TasksEditedError
-from backend_api.conversations.domain.kept_calls import KeptCallsOfSession
+from backend_api.conversations.domain.model_call_quota import KeptCallsOfSession
 from backend_api.conversations.ports import EventLog, RunLedger
 from backend_api.kit.masking import Mask
 from backend_api.runs.application.change_signal import ChangeSignal
 from backend_api.runs.application.histories import History
-from backend_api.runs.application.in_turn import in_turn
 from backend_api.runs.application.model_traces import ModelTraces
 from backend_api.runs.application.open_answer import OpenAnswer
 from backend_api.runs.application.open_calls import OpenCalls, items_of
 from backend_api.runs.application.run_stream import RunStream
+from backend_api.runs.application.serial_writes import in_turn
 
 
 class RunWrites:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from backend_api.agent.events import Event, LlmRequest, LlmResponse
 from backend_api.agent.model_traces import TracedSoFar
 from backend_api.agent.recorded import Recorded
-from backend_api.conversations.domain.kept_calls import KeptCalls, KeptCallsOfSession
+from backend_api.conversations.domain.model_call_quota import KeptCalls, KeptCallsOfSession
 from backend_api.conversations.ports import EventLog, SessionStream
 from backend_api.kit.ids import SessionId, UserId
 from backend_api.kit.masking import Mask

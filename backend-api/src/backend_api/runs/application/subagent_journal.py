@@ -9,7 +9,6 @@ from typing import TypeVar
 
 from backend_api.agent.approvals import Approval
 from backend_api.agent.catalogue import ResolvedModel
-from backend_api.agent.chosen import SessionChoices
 from backend_api.agent.conversation import Conversation, OwnUse
 from backend_api.agent.events import (
     NO_USAGE,
@@ -24,6 +23,7 @@ from backend_api.agent.events import (
     UsageUpdated,
 )
 from backend_api.agent.recorded import Recorded
+from backend_api.agent.session_choices import SessionChoices
 from backend_api.agent.threads import subagent_of
 from backend_api.agent.tool import Delegate, Done, OpenCall, ToolCall
 from backend_api.agent.usage import combine

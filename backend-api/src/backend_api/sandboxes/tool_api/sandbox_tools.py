@@ -19,7 +19,7 @@ from backend_api.sandboxes.tool_api.endpoint_faults import endpoint_faults
 from backend_api.sandboxes.tool_api.endpoints import Endpoint, Endpoints
 from backend_api.sandboxes.tool_api.problems import REFUSED, error_of, refusal
 from backend_api.sandboxes.tool_api.remote_spans import record_remote_spans
-from backend_api.sandboxes.tool_api.shown_pictures import shown_of
+from backend_api.sandboxes.tool_api.result_pictures import shown_of
 from contracts.tools import MAX_OUTPUT_CHARACTERS, OutputFrame, ToolResult
 from contracts.tools import ToolCall as WireCall
 from service_kit.bounded_http import Bounds, StreamedAnswer, TransportError

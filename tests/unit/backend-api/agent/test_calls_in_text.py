@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from backend_api.agent.written_calls import is_call_written
+from backend_api.agent.calls_in_text import is_call_written
 
 TOOLS = ("look", "shell_exec")
 

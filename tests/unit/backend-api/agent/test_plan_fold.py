@@ -19,7 +19,7 @@ from backend_api.agent.events import (
     PlanUpdated,
     RunFinished,
 )
-from backend_api.agent.known_plan import NO_PLAN, KnownPlan, PlanFold
+from backend_api.agent.plan_fold import NO_PLAN, KnownPlan, PlanFold
 
 PROPOSED = PlanProposed(plan_id="p", call_id="c", plan="Dig, then plant.")
 APPROVED = PlanDecided(plan_id="p", decision="approve", by="user")

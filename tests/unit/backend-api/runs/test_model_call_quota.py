@@ -16,7 +16,7 @@ from backend_api.conversations.domain.errors import EventBodyNotFoundError
 from backend_api.kit.errors import StoreUnavailableError
 from backend_api.kit.ids import SessionId, UserId
 from support.acting import Tools, looking
-from support.memory.kept_calls import MemoryKeptCalls
+from support.memory.model_call_quota import MemoryKeptCalls
 from support.scripted import Script, ScriptedModel
 from support.stage import USER, Stage, worker_for, working
 

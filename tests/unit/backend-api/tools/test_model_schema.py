@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
-from backend_api.agent.tools.told_schema import told_schema
+from backend_api.agent.tools.model_schema import told_schema
 from support.modules import known_tools
 
 
