@@ -29,7 +29,7 @@ class MemoryMcpServers:
             raise TooManyMcpServersError
         servers[own.server.name] = own
 
-    async def keep_trial(self, user_id: UserId, tried: OwnMcpServer, trial: McpTrial) -> bool:
+    async def store_trial(self, user_id: UserId, tried: OwnMcpServer, trial: McpTrial) -> bool:
         known = self._servers[user_id].get(tried.server.name)
         if known is None or (known.server, known.sealed) != (tried.server, tried.sealed):
             return False

@@ -18,7 +18,7 @@ from backend_api.agent.events import CompactionKind, ContextCompacted, ContextNo
 from backend_api.agent.model import CONTEXT_WINDOW
 from backend_api.agent.options import JUDGED_BY, NO_OPTIONS, AgentMode, Options, merged, session_options
 from backend_api.agent.preset import NO_PRESET, Preset
-from backend_api.agent.session_choices import NOTHING_CHOSEN, SessionChoices
+from backend_api.agent.session_choices import NO_CHOICES, SessionChoices
 from backend_api.agent.sizes import CountTokens, count_estimated
 from backend_api.agent.subagent_kinds import BUILT_IN, MAIN, SubagentKind
 from backend_api.agent.team import Membership
@@ -53,7 +53,7 @@ class Setup:
 
     def judging(self, chosen: SessionChoices) -> Setup:
         """The setup by which calls are judged, after the session's latest choices."""
-        mode = self.mode if chosen == NOTHING_CHOSEN else self.mode_by(chosen)
+        mode = self.mode if chosen == NO_CHOICES else self.mode_by(chosen)
         setup = self if mode == self.mode else replace(self, mode=mode)
         if chosen.options is None:
             return setup
@@ -88,7 +88,7 @@ class Setup:
         return self.preset.first | of_kind | of_team
 
     @property
-    def told_tools(self) -> Sequence[ToolSpec]:
+    def prompt_tools(self) -> Sequence[ToolSpec]:
         """The tools defined in the prompt from the start."""
         return self.tools if self.tool_set is None else self.tool_set.first
 
@@ -193,7 +193,7 @@ ALLOW = Allow()
 class Judge(Protocol):
     """The verdict on a call, after the choices that the session made since the agent's setup."""
 
-    def __call__(self, call: ProposedCall, chosen: SessionChoices = NOTHING_CHOSEN) -> Verdict: ...
+    def __call__(self, call: ProposedCall, chosen: SessionChoices = NO_CHOICES) -> Verdict: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -248,7 +248,7 @@ class Capabilities:
         own = [one.sections(self.setup) for one in self.all if one.sections is not None]
         return "\n\n".join([text for texts in own for text in texts])
 
-    def judge(self, call: ProposedCall, chosen: SessionChoices = NOTHING_CHOSEN) -> Verdict:
+    def judge(self, call: ProposedCall, chosen: SessionChoices = NO_CHOICES) -> Verdict:
         """The strictest verdict of all gates (the first of several alike), after the session's latest choices."""
         setup = self.setup.judging(chosen)
         verdicts = [one.gate(setup, call) for one in self.all if one.gate is not None]

@@ -30,7 +30,7 @@ from backend_api.agent.model import (
     ToolTurn,
     UsagePart,
 )
-from backend_api.agent.plan_fold import KnownPlan
+from backend_api.agent.plan_fold import ActivePlan
 from backend_api.agent.preset import NO_PRESET
 from backend_api.agent.subagent_kinds import SubagentKind
 from backend_api.agent.team import Membership, Team
@@ -153,7 +153,7 @@ async def plan_mode(table: Table) -> None:
 
 
 async def plan_steps(table: Table) -> None:
-    steps = KnownPlan(steps=[PlanStep(title="Plant", status="pending")])
+    steps = ActivePlan(steps=[PlanStep(title="Plant", status="pending")])
     conversation = Conversation(turns=[], seen_seq=1, next_turn=1, is_answered=False, plan=steps)
     assert "Plant" in "".join(Capabilities(table(), ANY).kept(conversation))
 

@@ -122,7 +122,7 @@ class ChangeMcpServers:
         if target is None:
             return self._show(user_id, own, {})
         trial = await self._try_server(user_id, target, session_id)
-        if await self.servers.store.keep_trial(user_id, own, trial):
+        if await self.servers.store.store_trial(user_id, own, trial):
             return self._show(user_id, replace(own, trial=trial), await self.sign_ins.of(user_id))
         # The server was changed or deleted meanwhile, so the outcome is not stored.
         known = await self._existing(user_id, name)

@@ -41,7 +41,7 @@ class MongoMcpServers:
             if await find_one_and_update(McpServersDocument, wanted, [{"$set": change}]) is None:
                 raise TooManyMcpServersError
 
-    async def keep_trial(self, user_id: UserId, tried: OwnMcpServer, trial: McpTrial) -> bool:
+    async def store_trial(self, user_id: UserId, tried: OwnMcpServer, trial: McpTrial) -> bool:
         as_tried = {name: value for name, value in _document_of(tried).items() if name != "trial"}
         return await self._changed(user_id, as_tried, {"servers.$.trial": _trial_of(trial)})
 

@@ -28,7 +28,7 @@ from backend_api.agent.tool import Delegate, Done, OpenCall, ToolCall
 from backend_api.agent.usage import combine
 from backend_api.agent.waits import Wait
 from backend_api.conversations.domain.entity import Lease
-from backend_api.conversations.domain.model_call_quota import KeptCallsOfSession
+from backend_api.conversations.domain.model_call_quota import SessionCallQuota
 from backend_api.conversations.ports import EventLog, RunLedger
 from backend_api.kit import measures
 from backend_api.kit.masking import Mask
@@ -54,7 +54,7 @@ class RunJournal:
         history: History | None = None,
         *,
         mask: Mask | None = None,
-        kept: KeptCallsOfSession | None = None,
+        kept: SessionCallQuota | None = None,
     ) -> None:
         """Set up the journal. With a `mask`, model calls are stored with their secrets masked, as far as `kept` has
         room."""

@@ -102,14 +102,14 @@ async def begin_waiting(database: Database, lease: Lease, waits: Sequence[Wait],
             session=transaction,
         )
         if run is None:
-            raise WaitRefusedError(await _who_refused(database, transaction, lease))
+            raise WaitRefusedError(await _refusal_cause(database, transaction, lease))
         items = [wait.asked() for wait in begun]
         return await _store(database, transaction, session, lease.run.id, items)
 
     return await in_transaction(database, work)
 
 
-async def _who_refused(database: Database, transaction: AsyncClientSession, lease: Lease) -> RefusedBy:
+async def _refusal_cause(database: Database, transaction: AsyncClientSession, lease: Lease) -> RefusedBy:
     run = await database["runs"].find_one(leased_run(lease), projection={"inbox": 1}, session=transaction)
     if run is None:
         raise LeaseLostError("The run was taken over after an interruption, or it ended.")
