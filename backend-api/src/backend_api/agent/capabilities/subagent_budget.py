@@ -10,6 +10,7 @@ from backend_api.agent.capability import Capability, FinalTurn, Setup
 from backend_api.agent.conversation import Conversation
 from backend_api.agent.ending import Ending
 from backend_api.agent.events import ContextNote, Notice
+from backend_api.agent.subagent_kinds import MAIN
 from service_kit.amounts import duration_text
 
 TOLD_FROM = 0.8
@@ -55,6 +56,8 @@ def _sections(setup: Setup) -> Sequence[str]:
 
 
 def _notes(setup: Setup, conversation: Conversation) -> Sequence[ContextNote]:
+    if setup.kind == MAIN:
+        return ()
     near = [one for one in _budgets(setup, conversation) if TOLD_FROM * one.limit <= one.used < one.limit]
     if not near:
         return ()
@@ -67,6 +70,8 @@ def _notes(setup: Setup, conversation: Conversation) -> Sequence[ContextNote]:
 
 
 async def _brake(setup: Setup, conversation: Conversation) -> FinalTurn | None:
+    if setup.kind == MAIN:
+        return None
     ended = next((one for one in _budgets(setup, conversation) if one.used >= one.limit), None)
     if ended is None:
         return None
