@@ -9,7 +9,7 @@ from typing import Any
 from backend_api.agent.capability import Capability
 from backend_api.agent.model import FinishPart, TextPart
 from backend_api.folders.capability import folder_capability
-from backend_api.folders.domain import Folder, FolderId
+from backend_api.folders.domain import Folder, FolderId, FolderOfSession
 from backend_api.kit.ids import SessionId, UserId
 from backend_api.runs.capabilities import capabilities
 from backend_api.settings.domain.entity import StoredSettings
@@ -23,11 +23,12 @@ async def test_the_instructions_of_a_folder_are_in_the_prompt_of_its_conversatio
     within = await stage.open_session(title="within")
     without = await stage.open_session(title="without")
 
-    async def load(user_id: UserId, session_id: SessionId) -> Folder | None:
+    async def load(user_id: UserId, session_id: SessionId) -> FolderOfSession | None:
         if session_id != within:
             return None
         at = datetime.now(UTC)
-        return Folder(id=FolderId("f"), user_id=user_id, name="Work", instructions="Cite sources.", created_at=at)
+        folder = Folder(id=FolderId("f"), user_id=user_id, name="Work", instructions="Cite sources.", created_at=at)
+        return FolderOfSession(folder=folder)
 
     def table(*sources: Any, **bounds: Any) -> Sequence[Capability]:
         return capabilities(*sources, **(bounds | {"of_modules": [folder_capability(load)]}))

@@ -448,7 +448,7 @@ async def test_a_call_that_is_refused_for_its_scopes_is_told_as_that_and_people_
         session = await stage.open_session(title="named")
         assert (await stage.until_finished(await stage.say(session, "go"))).status == "completed"
     told = [finished.preview for finished in stage.payloads(session, ToolFinished)]
-    assert told == ["The MCP server box refused it. It asks for more."] * 2
+    assert told == ["The MCP server box refused the call. It asks for more."] * 2
     [notice] = stage.payloads(session, Notice)
     assert (notice.code, notice.params["server"]) == ("mcp_needs_scope", "box")
     assert len(server.connected) == 1
