@@ -214,10 +214,11 @@ class Capability:
     """A part of the agent's behaviour; hooks that it lacks are None. `load` reads something of the user, and
     `load_of_session` of the session, as a run begins; `defaults` makes of that the options that hold if the session
     chooses none. `sections` of the system prompt and `tools` are frozen at an opening; `offers` selects the tools that
-    the model is offered. `notes` are added before an answer, `projections` change the view of the history, and `kept`
-    texts follow a summary word for word. `gate` judges each call; `brake` may end the run before a turn, make that turn
-    the last one, or put it off; `closing` may continue an answer. Capabilities run in their order, and the first of two
-    tools of one name counts; one of a module stands behind the capability that it names as `after`."""
+    the model is offered. `notes` are added before an answer, `projections` change the view of the history, and
+    `notes_after_compaction` follow a summary word for word. `gate` judges each call; `brake` may end the run before a
+    turn, make that turn the last one, or put it off; `closing` may continue an answer. Capabilities run in their order,
+    and the first of two tools of one name counts; one of a module stands behind the capability that it names as
+    `after`."""
 
     name: str
     after: str | None = None
@@ -231,7 +232,7 @@ class Capability:
     notes: Callable[[Setup, Conversation], Sequence[ContextNote]] | None = None
     projections: Sequence[Projection] = ()
     brake: Callable[[Setup, Conversation], Awaitable[Bound | None]] | None = None
-    kept: Callable[[Setup, Conversation], Sequence[str]] | None = None
+    notes_after_compaction: Callable[[Setup, Conversation], Sequence[str]] | None = None
     closing: Callable[[Conversation, Answer], Continue | Abort | None] | None = None
 
 
@@ -274,7 +275,7 @@ class Capabilities:
                 opened = projection.limit(conversation, opened)
         return opened
 
-    def told(self, conversation: Conversation, opened: ContextOpened) -> list[ContextCompacted]:
+    def compaction_events(self, conversation: Conversation, opened: ContextOpened) -> list[ContextCompacted]:
         """Events for what this opening leaves out of the history, beyond the last one."""
         tells = (projection.tell(conversation, opened) for one in self.all for projection in one.projections)
         return [told for told in tells if told is not None]
@@ -293,9 +294,14 @@ class Capabilities:
                 return bound
         return None
 
-    def kept(self, conversation: Conversation) -> list[str]:
+    def notes_after_compaction(self, conversation: Conversation) -> list[str]:
         """Texts to place after a summary of the conversation, whatever the summary covers."""
-        return [text for one in self.all if one.kept is not None for text in one.kept(self.setup, conversation)]
+        return [
+            text
+            for one in self.all
+            if one.notes_after_compaction is not None
+            for text in one.notes_after_compaction(self.setup, conversation)
+        ]
 
     def closing(self, conversation: Conversation, answer: Answer) -> Continue | Abort | None:
         """The first answer of the closings after a model call without tool calls; None if the answer is whole."""

@@ -55,9 +55,9 @@ def test_it_is_kept_with_a_summary_word_for_word() -> None:
     setup = Setup(now=lambda: datetime(2026, 1, 1, tzinfo=UTC))
     conversation = Conversation(turns=[], seen_seq=1, next_turn=1, is_answered=False)
     known = ActivePlan(approved="Dig, then plant.", steps=[DUG, OPEN])
-    kept = Capabilities([PLAN_STEPS], setup).kept(replace(conversation, plan=known))
+    kept = Capabilities([PLAN_STEPS], setup).notes_after_compaction(replace(conversation, plan=known))
     assert kept == [
         "The plan that the person approved, as it was recorded:\n\nDig, then plant.",
         "The steps as they were told last:\n- [done] Dig\n- [pending] Plant",
     ]
-    assert Capabilities([PLAN_STEPS], setup).kept(conversation) == []
+    assert Capabilities([PLAN_STEPS], setup).notes_after_compaction(conversation) == []

@@ -62,7 +62,7 @@ def ready(target: McpTarget, listing: Listing, known: KnownMcpServer | None) -> 
     return items
 
 
-def kept(target: McpTarget, listing: Listing, known: KnownMcpServer | None) -> list[Recorded]:
+def failed_refresh(target: McpTarget, listing: Listing, known: KnownMcpServer | None) -> list[Recorded]:
     """The event for a server that could not be queried again: the attempt is recorded, and the tools offered and those
     left out stay as they were."""
     content = to_body(listing)

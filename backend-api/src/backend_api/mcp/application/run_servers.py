@@ -21,8 +21,8 @@ from backend_api.kit.ids import UserId
 from backend_api.mcp.application.pinned_tools import (
     Found,
     failed,
+    failed_refresh,
     is_other,
-    kept,
     notice_of_failure,
     notice_of_too_large,
     notice_of_too_many,
@@ -185,7 +185,7 @@ class _Run:
         except McpServerError as error:
             if pinned is not None:
                 # The tools on offer stay, recorded again; a call shows whether they still work.
-                return Found(listing=pinned, items=kept(target, pinned, known))
+                return Found(listing=pinned, items=failed_refresh(target, pinned, known))
             return Found(items=failed(target, error, known))
         return Found(listing=listing, items=ready(target, listing, known))
 

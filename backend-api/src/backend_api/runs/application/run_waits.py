@@ -60,5 +60,5 @@ class RunWaits:
             return True
         # A wait of a sub-agent returns when its call is settled, unless there is nothing else to wait for.
         own = [wait for wait in waits if wait.agent_id is None] or waits
-        await self._writes.record([result for wait in own for result in wait.subject.not_begun(by)])
+        await self._writes.record([result for wait in own for result in wait.subject.refused_results(by)])
         return False
