@@ -56,7 +56,7 @@ async def test_every_fault_of_a_model_ends_in_a_clear_event_and_a_usable_session
         ("401", [Answer(status=401)], "failed", key),
         ("429 for ever", [Answer(status=429)] * 4, "failed", "429"),
         ("500 for ever", [Answer(status=500)] * 4, "failed", "500"),
-        ("cut in mid-answer", [Answer(texts=("Half", " an", " answer"), cut_after=3)], "failed", "broke"),
+        ("cut in mid-answer", [Answer(texts=("Half", " an", " answer"), cut_after=3)], "failed", "lost"),
         ("500 once", [Answer(status=500)], "completed", ""),
         ("broken arguments", [Answer(texts=(), calls=(Call(name="shell_exec", arguments='{"comm'),))], "completed", ""),
         ("no such tool", [Answer(texts=(), calls=(Call(name="teleport"),))], "completed", ""),

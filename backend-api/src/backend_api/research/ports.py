@@ -165,7 +165,7 @@ class Page:
 
 
 class CorpusStore(Protocol):
-    """The records of each user. All methods raise `StoreUnavailableError`. It has more than seven, as adding, merging,
+    """The records of each user. All methods raise `StoreUnavailableError`. More than seven methods, as adding, merging,
     listing, counting and exporting need all of a record's life from one store."""
 
     async def get(self, user_id: UserId, record_id: RecordId) -> Record | None: ...

@@ -33,7 +33,7 @@ class RevisionPage:
 
 
 class ProjectStore(Protocol):
-    """Stores projects. All methods raise `StoreUnavailableError`. There are more than seven, as a project and its
+    """Stores projects. All methods raise `StoreUnavailableError`. More than seven methods, as a project and its
     revisions are stored together."""
 
     async def get(self, user_id: UserId, project_id: ProjectId) -> Project | None:

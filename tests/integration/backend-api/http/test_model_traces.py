@@ -235,7 +235,7 @@ async def test_beyond_what_a_user_may_keep_calls_are_told_without_their_content_
             url = f"/api/sessions/{second}/events/{request['seq']}/request"
             answer = await gateway.client.get(url, headers=anna)
             assert (answer.status_code, answer.json()["code"]) == (404, "event_body_not_found")
-            assert "not kept" in answer.json()["detail"]
+            assert "not stored" in answer.json()["detail"]
 
             assert (await gateway.client.delete(f"/api/sessions/{first}", headers=anna)).status_code == 204
             assert (await said(gateway, anna, second, "and now?"))["status"] == "completed"

@@ -81,8 +81,8 @@ async def test_an_address_with_no_skill_is_refused_with_the_reason_and_nothing_i
     anna = await gateway.user("anna")
     before = (await gateway.client.get("/api/skills", headers=anna)).json()
     for body, reason in (
-        ({"url": "https://a.example/none.zip"}, "answered 404"),
-        ({"url": publish(gateway, "up.zip", zipped(**{"../x": "y"}))}, "leads out"),
+        ({"url": "https://a.example/none.zip"}, "responded with status 404"),
+        ({"url": publish(gateway, "up.zip", zipped(**{"../x": "y"}))}, "points outside"),
         ({"url": publish(gateway, "k.zip", zipped()), "name": "nets"}, "not nets"),
         ({"url": ""}, "body.url"),
         ({"url": "https://a.example/" + "x" * 5_000}, "body.url"),
@@ -119,7 +119,7 @@ async def test_what_is_no_skill_is_refused_with_the_reason_and_nothing_is_kept(g
     anna = await gateway.user("anna")
     before = (await gateway.client.get("/api/skills", headers=anna)).json()
     for content, reason in (
-        (zipped(**{"../x": "y"}), "leads out"),
+        (zipped(**{"../x": "y"}), "points outside"),
         (b"no", "neither"),
         (zipped("Knots"), "small letters"),
     ):

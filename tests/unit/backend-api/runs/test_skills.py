@@ -144,4 +144,4 @@ async def test_one_that_is_none_any_more_is_told_and_ends_no_run() -> None:
         session = await stage.open_session(title="named")
         assert (await stage.until_finished(await stage.say(session, "tie"))).status == "completed"
     [read] = results(model)
-    assert "old can no longer be used" in read.output
+    assert "The stored skill old can no longer be used" in read.output

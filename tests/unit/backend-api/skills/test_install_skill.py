@@ -88,7 +88,7 @@ async def test_one_is_kept_with_its_address_for_whoever_asked_and_asks_for_no_mo
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (zipped(**{"../up.txt": b"x"}), "leads out"),
+        (zipped(**{"../up.txt": b"x"}), "points outside"),
         (zipped(**{"/etc/passwd": b"x"}), "absolute"),
         (zipped(link=b"/etc/passwd", kind=stat.S_IFLNK | 0o777), "link or a device"),
         (zipped(device=b"", kind=stat.S_IFCHR | 0o600), "link or a device"),

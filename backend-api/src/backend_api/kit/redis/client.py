@@ -37,7 +37,7 @@ class PubSub(Protocol):
 
 
 class Redis(Protocol):
-    """The commands the gateway uses, which are more than seven."""
+    """The commands the gateway uses: more than seven methods, as each is one of them."""
 
     def ping(self) -> Awaitable[bool]: ...
     def publish(self, channel: str, message: str | bytes) -> Awaitable[int]: ...

@@ -140,7 +140,7 @@ def test_uses_are_told_with_what_they_are_inside_of(endpoint: RunningEndpoint, p
 def test_what_can_not_be_answered_is_said(endpoint: RunningEndpoint, project: str) -> None:
     unknown = endpoint.call("code_symbols", path=f"{project}/notes.txt")
     assert not unknown.success
-    assert "is no source code of a known language, which are: python, " in unknown.output
+    assert "is not source code in a supported language, which are: python, " in unknown.output
     for path, words in (("missing", "No such file"), ("/etc", "outside of the workspace"), ("../..", "outside")):
         refused = endpoint.call("code_symbols", path=path)
         assert not refused.success
