@@ -29,6 +29,11 @@ _WORDS = {
 }
 """What may be no part of a name, and what says it."""
 _NAMES = {
+    "Meant": "what it is: ResolvedCall",
+    "Said": "what was said: LoggedMessage",
+    "Taken": "what was taken: TakenLease",
+    "Told": "what was told: SeenTexts",
+    "Went": "what came of it: BranchResult",
     "_asked": "a verb: _send, _ask_server",
     "_begun": "a verb: _start",
     "_blank": "what it is empty of",
@@ -38,13 +43,16 @@ _NAMES = {
     "_strange": "_is_unknown",
     "_tell": "a verb: _record_event, _notify",
     "_told": "a verb: _render, _describe",
+    "_went": "what comes of it: _branch_result",
     "hand_over": "drain, assign",
     "hold_still": "stop_processes",
+    "kept": "what is kept, or of what: without_content, list_all",
     "knows": "is_known",
     "last_words": "log_tail",
     "told_by": "event_of",
     "told_of": "describe",
     "told_specs": "specs",
+    "tells": "is_in_prompt, has",
     "was_right": "record_success",
 }
 """What may be no function's or class's name, and what it may be in its place."""

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 import pytest
 
 from backend_api.kit.untrusted.api_client import ApiClient, api_client
-from backend_api.web.search.asking import MAX_BYTES
 from backend_api.web.search.provider import SearchUnavailableError
+from backend_api.web.search.search_request import MAX_BYTES
 from support.search_providers import PROVIDERS, Build
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 100000000000\r\n\r\n"

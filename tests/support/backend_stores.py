@@ -18,12 +18,12 @@ from backend_api.background.mongo.background_commands import MongoBackgroundComm
 from backend_api.conversations.domain.deletions import Deletions
 from backend_api.conversations.domain.entity import Session, SessionStatus
 from backend_api.conversations.domain.feed import ReadMarkers
-from backend_api.conversations.domain.kept_calls import KeptCalls
+from backend_api.conversations.domain.model_call_quota import ModelCallQuota
 from backend_api.conversations.domain.spending import Spending
 from backend_api.conversations.domain.titles import Titles
 from backend_api.conversations.mongo.deletions import MongoDeletions
 from backend_api.conversations.mongo.event_log import MongoEventLog
-from backend_api.conversations.mongo.kept_calls import MongoKeptCalls
+from backend_api.conversations.mongo.model_call_quota import MongoModelCallQuota
 from backend_api.conversations.mongo.read_markers import MongoReadMarkers
 from backend_api.conversations.mongo.session_repository import MongoSessionRepository
 from backend_api.conversations.mongo.spending import MongoSpending
@@ -105,7 +105,7 @@ class MongoStores(ConversationStores):
     mcp_servers: MongoMcpServers
     sign_ins: MongoSignIns
     skills: SkillStore
-    kept_calls: KeptCalls
+    model_call_quota: ModelCallQuota
     background: BackgroundCommands
     schedules: Schedules
     ports: OpenedPorts
@@ -153,7 +153,7 @@ async def mongo_stores(
     *,
     runs_per_user: int = 0,
     unseen_most: int = 0,
-    kept_calls_most: int = 0,
+    model_call_quota_most: int = 0,
     sessions_most: int = 0,
 ) -> AsyncGenerator[MongoStores]:
     """On a real mongod."""
@@ -176,7 +176,7 @@ async def mongo_stores(
             mcp_servers=MongoMcpServers(),
             sign_ins=MongoSignIns(),
             skills=MongoSkillStore(database),
-            kept_calls=MongoKeptCalls(database, most=kept_calls_most),
+            model_call_quota=MongoModelCallQuota(database, most=model_call_quota_most),
             background=MongoBackgroundCommands(database, starts_within_s=BEGINS_WITHIN_S),
             schedules=MongoSchedules(database, unseen_most=unseen_most, sessions_most=sessions_most),
             ports=MongoOpenedPorts(database),

@@ -57,7 +57,7 @@ from backend_api.sandboxes.tool_api.endpoints import Endpoints
 from backend_api.settings.mongo.user_settings import MongoSettingsStore
 from backend_api.skills.library.library import read_library
 from backend_api.web.fetch.module import FETCH
-from backend_api.web.search.asking import DEADLINE_S, MAX_BYTES
+from backend_api.web.search.search_request import DEADLINE_S, MAX_BYTES
 from contracts.sandboxes import EndpointToken
 from support.backend_stores import redis_channels
 from support.listening import on_loopback

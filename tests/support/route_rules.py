@@ -268,7 +268,7 @@ GATEWAY: dict[str, Rule] = _DOCS | {
     f"POST {_SESSION}/snapshots/{{snapshot_id}}/restore": owner(),
     f"DELETE {_SESSION}/snapshots/{{snapshot_id}}": owner(),
     "GET /api/files/{token}": LINK,
-    "GET /api/files/{token}/{path}": LINK,
+    "GET /api/files/{token}/{path:path}": LINK,
     "HEAD /api/files/{token}": LINK,
     "GET /{path:path}": OPEN,
 }

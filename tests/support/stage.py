@@ -26,7 +26,7 @@ from backend_api.conversations.application.own_sandbox import OwnSandbox
 from backend_api.conversations.application.send_message import Message, SendMessage
 from backend_api.conversations.application.stop_run import StopRun
 from backend_api.conversations.domain.entity import InboxMessage, Lease, Run, RunId
-from backend_api.conversations.domain.kept_calls import KeptCalls
+from backend_api.conversations.domain.model_call_quota import ModelCallQuota
 from backend_api.conversations.ports import EventLog
 from backend_api.identity.application.limits import Limits
 from backend_api.identity.in_process_rate_limiter import InProcessRateLimiter
@@ -227,7 +227,7 @@ def worker_for(
     table: Callable[..., Sequence[Capability]] = capabilities,
     secrets: Sequence[str] = (),
     keep_sandbox: KeepSandbox = no_sandbox,
-    kept_calls: KeptCalls | None = None,
+    model_call_quota: ModelCallQuota | None = None,
     of_modules: Sequence[Capability] = OF_MODULES,
     kinds: KindsOfUsers | None = None,
     mcp: McpServers | None = None,
@@ -259,7 +259,7 @@ def worker_for(
         mask=Mask(secrets),
         request_end_of_commands=stage.background.request_end,
         keep_sandbox=keep_sandbox,
-        kept_calls=kept_calls,
+        model_call_quota=model_call_quota,
         keep_sandbox_every_s=0.01,
         defaults=defaults or Options(max_turns=max_turns),
         presets=presets or Presets(),

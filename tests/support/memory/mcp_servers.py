@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 
 from backend_api.kit.ids import UserId
-from backend_api.mcp.domain.own import MAX_OWN_SERVERS, McpTrial, OwnMcpServer, TooManyMcpServersError
+from backend_api.mcp.domain.user_servers import MAX_OWN_SERVERS, McpTrial, OwnMcpServer, TooManyMcpServersError
 from backend_api.settings.domain.entity import Sealed, StoredSettings
 from support.memory.store import MemoryStore
 
@@ -29,7 +29,7 @@ class MemoryMcpServers:
             raise TooManyMcpServersError
         servers[own.server.name] = own
 
-    async def keep_trial(self, user_id: UserId, tried: OwnMcpServer, trial: McpTrial) -> bool:
+    async def store_trial(self, user_id: UserId, tried: OwnMcpServer, trial: McpTrial) -> bool:
         known = self._servers[user_id].get(tried.server.name)
         if known is None or (known.server, known.sealed) != (tried.server, tried.sealed):
             return False

@@ -23,11 +23,11 @@ def begin_waiting(store: MemoryStore, lease: Lease, waits: Sequence[Wait], read_
         raise WaitRefusedError("stop")
     if any(message.seq > read_seq for message in run.inbox):
         raise WaitRefusedError("message")
-    begun = [wait.begun(store.clock()) for wait in waits]
-    run.waits = [wait.kept() for wait in begun]
+    begun = [wait.opened(store.clock()) for wait in waits]
+    run.waits = [wait.without_content() for wait in begun]
     run.expires_at, run.fence = None, run.fence + 1
     run.run = replace(run.run, status=RunStatus.WAITING, worker=None, releases=run.run.releases + 1)
-    return _store(store, row, run, [wait.asked() for wait in begun], SessionStatus.WAITING)
+    return _store(store, row, run, [wait.request_event() for wait in begun], SessionStatus.WAITING)
 
 
 def end_waits(

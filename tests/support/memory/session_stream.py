@@ -12,10 +12,10 @@ from backend_api.conversations.domain.entity import RunId
 from backend_api.conversations.domain.live_text import (
     TextKey,
     TextPayload,
-    ended_text,
+    completed_text,
     ends_all_texts,
+    last_read_seq,
     live_text,
-    seen_by,
     text_key,
 )
 from backend_api.conversations.ports import StreamListener
@@ -34,7 +34,7 @@ class MemorySessionStream:
         """To all listeners."""
         texts = self._texts.setdefault(session_id, {})
         for event in events:
-            if (key := ended_text(event.payload)) is not None:
+            if (key := completed_text(event.payload)) is not None:
                 texts.pop(key, None)
             if ends_all_texts(event.payload):
                 texts.clear()
@@ -47,7 +47,7 @@ class MemorySessionStream:
             texts = self._texts.setdefault(session_id, {})
             _, text, _ = texts.get(key, (run_id, "", 0))
             if piece.offset <= len(text):
-                texts[key] = (run_id, text[: piece.offset] + piece.text, seen_by(piece))
+                texts[key] = (run_id, text[: piece.offset] + piece.text, last_read_seq(piece))
         self._deliver(session_id, [_live_event(session_id, run_id, payload)])
 
     def forget(self, session_id: SessionId, texts: Collection[TextKey]) -> None:

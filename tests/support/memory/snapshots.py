@@ -5,7 +5,12 @@ from __future__ import annotations
 import secrets
 from datetime import UTC, datetime
 
-from backend_api.sandboxes.domain.snapshots import KeptSnapshots, Snapshot, SnapshotNotFoundError, SnapshotRefusedError
+from backend_api.sandboxes.domain.snapshots import (
+    Snapshot,
+    SnapshotNotFoundError,
+    SnapshotRefusedError,
+    StoredSnapshots,
+)
 from support.memory.sandboxes import MemorySandboxes, MemoryWorkspace
 
 MAX_COUNT = 3
@@ -18,10 +23,10 @@ class MemorySnapshots:
         self._workspace, self._sandboxes = workspace, sandboxes
         self._kept: dict[tuple[str, str], list[tuple[Snapshot, dict[str, bytes]]]] = {}
 
-    async def kept(self, session_id: str, user_id: str) -> KeptSnapshots:
+    async def list_all(self, session_id: str, user_id: str) -> StoredSnapshots:
         """Of this user's session."""
         items = [snapshot for snapshot, _ in self._kept.get((session_id, user_id), [])]
-        return KeptSnapshots(items=items, max_count=MAX_COUNT)
+        return StoredSnapshots(items=items, max_count=MAX_COUNT)
 
     async def create(self, session_id: str, user_id: str, name: str) -> Snapshot:
         """A copy."""

@@ -40,7 +40,7 @@ class SessionRow:
     title_due: TitleRow | None = None
     background_wakes: int = 0
     """Runs that results of background commands alone began since the person said something."""
-    kept_calls: int = 0
+    model_call_quota: int = 0
     """Bytes of what is kept of its model calls."""
 
 

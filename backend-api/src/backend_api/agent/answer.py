@@ -154,7 +154,7 @@ class Answer:
                 self._finish_thinking()
                 self.calls.append(part.request)
             case AddedPart():
-                self._keep_added(part)
+                self._add_provider_fields(part)
             case ThoughtSoFarPart():
                 self._take_as_thinking()
             case UsagePart():
@@ -236,7 +236,7 @@ class Answer:
         if part.signature is not None or part.opaque is not None:
             self._finish_thinking()
 
-    def _keep_added(self, part: AddedPart) -> None:
+    def _add_provider_fields(self, part: AddedPart) -> None:
         """Keep what the provider added, also if thinking is off: it is stored in the place of a thought."""
         self._finish_thinking()
         if len(self._thoughts) < MOST_THOUGHTS and len(part.opaque) <= MAX_OPAQUE_CHARACTERS:

@@ -89,11 +89,11 @@ class Approval:
     decided: Sequence[PastDecision] = ()
     kind: Literal["approval"] = "approval"
 
-    def not_begun(self, by: ResolvedBy) -> list[ToolFinished]:
+    def refused_results(self, by: ResolvedBy) -> list[ToolFinished]:
         """The results of its calls if a message or a stop came before the approval was requested."""
         return [self._denied(call.call_id, by) for call in self.calls]
 
-    def asked(self, wait_id: str, deadline: datetime) -> ApprovalRequested:
+    def request_event(self, wait_id: str, deadline: datetime) -> ApprovalRequested:
         """The event that requests the approval."""
         return ApprovalRequested(
             approval_id=wait_id, calls=list(self.calls), expires_at=deadline, agent_id=self.agent_id

@@ -12,13 +12,13 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from backend_api.agent.answer import Answer
-from backend_api.agent.chosen import NOTHING_CHOSEN, SessionChoices
 from backend_api.agent.conversation import Conversation
 from backend_api.agent.ending import Ending
 from backend_api.agent.events import CompactionKind, ContextCompacted, ContextNote, ContextOpened, Notice
 from backend_api.agent.model import CONTEXT_WINDOW
 from backend_api.agent.options import JUDGED_BY, NO_OPTIONS, AgentMode, Options, merged, session_options
 from backend_api.agent.preset import NO_PRESET, Preset
+from backend_api.agent.session_choices import NO_CHOICES, SessionChoices
 from backend_api.agent.sizes import CountTokens, count_estimated
 from backend_api.agent.subagent_kinds import BUILT_IN, MAIN, SubagentKind
 from backend_api.agent.team import Membership
@@ -53,7 +53,7 @@ class Setup:
 
     def judging(self, chosen: SessionChoices) -> Setup:
         """The setup by which calls are judged, after the session's latest choices."""
-        mode = self.mode if chosen == NOTHING_CHOSEN else self.mode_by(chosen)
+        mode = self.mode if chosen == NO_CHOICES else self.mode_by(chosen)
         setup = self if mode == self.mode else replace(self, mode=mode)
         if chosen.options is None:
             return setup
@@ -88,7 +88,7 @@ class Setup:
         return self.preset.first | of_kind | of_team
 
     @property
-    def told_tools(self) -> Sequence[ToolSpec]:
+    def prompt_tools(self) -> Sequence[ToolSpec]:
         """The tools defined in the prompt from the start."""
         return self.tools if self.tool_set is None else self.tool_set.first
 
@@ -193,7 +193,7 @@ ALLOW = Allow()
 class Judge(Protocol):
     """The verdict on a call, after the choices that the session made since the agent's setup."""
 
-    def __call__(self, call: ProposedCall, chosen: SessionChoices = NOTHING_CHOSEN) -> Verdict: ...
+    def __call__(self, call: ProposedCall, chosen: SessionChoices = NO_CHOICES) -> Verdict: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,11 +214,11 @@ class Capability:
     """A part of the agent's behaviour; hooks that it lacks are None. `load` reads something of the user, and
     `load_of_session` of the session, as a run begins; `defaults` makes of that the options that hold if the session
     chooses none. `sections` of the system prompt and `tools` are frozen at an opening; `offers` selects the tools that
-    the model is offered. `notes` are added before an answer, `projections` change the view of the history, and `kept`
-    texts follow a summary word for word. `gate` judges each call; `brake` may end the run before a turn, make that turn
-    the last one, or put it off; `closing` may continue an answer. Capabilities run in their order, and the first of two
-    tools of one name counts; one of a module stands behind the capability that it names as `after`. With
-    `for_subagents` the main agent lacks it."""
+    the model is offered. `notes` are added before an answer, `projections` change the view of the history, and
+    `notes_after_compaction` follow a summary word for word. `gate` judges each call; `brake` may end the run before a
+    turn, make that turn the last one, or put it off; `closing` may continue an answer. Capabilities run in their order,
+    and the first of two tools of one name counts; one of a module stands behind the capability that it names as
+    `after`. With `for_subagents` the main agent lacks it."""
 
     name: str
     after: str | None = None
@@ -232,7 +232,7 @@ class Capability:
     notes: Callable[[Setup, Conversation], Sequence[ContextNote]] | None = None
     projections: Sequence[Projection] = ()
     brake: Callable[[Setup, Conversation], Awaitable[Bound | None]] | None = None
-    kept: Callable[[Setup, Conversation], Sequence[str]] | None = None
+    notes_after_compaction: Callable[[Setup, Conversation], Sequence[str]] | None = None
     closing: Callable[[Conversation, Answer], Continue | Abort | None] | None = None
     for_subagents: bool = False
 
@@ -255,7 +255,7 @@ class Capabilities:
         own = [one.sections(self.setup) for one in self.all if one.sections is not None]
         return "\n\n".join([text for texts in own for text in texts])
 
-    def judge(self, call: ProposedCall, chosen: SessionChoices = NOTHING_CHOSEN) -> Verdict:
+    def judge(self, call: ProposedCall, chosen: SessionChoices = NO_CHOICES) -> Verdict:
         """The strictest verdict of all gates (the first of several alike), after the session's latest choices."""
         setup = self.setup.judging(chosen)
         verdicts = [one.gate(setup, call) for one in self.all if one.gate is not None]
@@ -281,7 +281,7 @@ class Capabilities:
                 opened = projection.limit(conversation, opened)
         return opened
 
-    def told(self, conversation: Conversation, opened: ContextOpened) -> list[ContextCompacted]:
+    def compaction_events(self, conversation: Conversation, opened: ContextOpened) -> list[ContextCompacted]:
         """Events for what this opening leaves out of the history, beyond the last one."""
         tells = (projection.tell(conversation, opened) for one in self.all for projection in one.projections)
         return [told for told in tells if told is not None]
@@ -300,9 +300,14 @@ class Capabilities:
                 return bound
         return None
 
-    def kept(self, conversation: Conversation) -> list[str]:
+    def notes_after_compaction(self, conversation: Conversation) -> list[str]:
         """Texts to place after a summary of the conversation, whatever the summary covers."""
-        return [text for one in self.all if one.kept is not None for text in one.kept(self.setup, conversation)]
+        return [
+            text
+            for one in self.all
+            if one.notes_after_compaction is not None
+            for text in one.notes_after_compaction(self.setup, conversation)
+        ]
 
     def closing(self, conversation: Conversation, answer: Answer) -> Continue | Abort | None:
         """The first answer of the closings after a model call without tool calls; None if the answer is whole."""

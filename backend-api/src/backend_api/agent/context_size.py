@@ -25,7 +25,7 @@ def most_uncounted_tokens(setup: Setup, conversation: Conversation) -> int:
 def _texts(setup: Setup, conversation: Conversation) -> Iterator[str]:
     yield from texts_of(conversation.turns[conversation.uncounted_from :])
     if not conversation.context_tokens:
-        yield from (tool.offer for tool in setup.told_tools)
+        yield from (tool.offer for tool in setup.prompt_tools)
 
 
 def _beside_texts(conversation: Conversation) -> int:

@@ -8,12 +8,12 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from backend_api.agent.attachments import Attached
-from backend_api.agent.calls_made import CallMade
-from backend_api.agent.chosen import NOTHING_CHOSEN, SessionChoices
 from backend_api.agent.events import BackgroundStarted, CompactionWanted, ContextOpened, Task, Todo, Usage
-from backend_api.agent.known_plan import NO_PLAN, KnownPlan
 from backend_api.agent.model import AssistantTurn, NoteTurn, RenderedTurns, ToolTurn, Turn
 from backend_api.agent.pictures import Picture
+from backend_api.agent.plan_fold import NO_PLAN, ActivePlan
+from backend_api.agent.recent_calls import CallSummary
+from backend_api.agent.session_choices import NO_CHOICES, SessionChoices
 from backend_api.agent.sizes import estimated_tokens
 from backend_api.agent.tasks import TaskEdit
 from backend_api.agent.tool_families import LOAD_TOOL
@@ -73,9 +73,9 @@ class Conversation:
     pictures: Sequence[int] = ()
     results: Sequence[ResultAt] = ()
     lasting: int = 0
-    chosen: SessionChoices = NOTHING_CHOSEN
+    chosen: SessionChoices = NO_CHOICES
     context_tokens: int = 0
-    last_calls: Sequence[CallMade] = ()
+    last_calls: Sequence[CallSummary] = ()
     worked: timedelta = timedelta()
     last_at: datetime | None = None
     closed_turns: int = 0
@@ -84,7 +84,7 @@ class Conversation:
     is_just_compacted: bool = False
     has_compaction_failed: bool = False
     compaction_wanted: CompactionWanted | None = None
-    plan: KnownPlan = NO_PLAN
+    plan: ActivePlan = NO_PLAN
     todos: Sequence[Todo] = ()
     tasks: Sequence[Task] = ()
     task_edits: Sequence[TaskEdit] = ()
@@ -113,7 +113,7 @@ class Conversation:
         """The time that workers held the run, the current one until now."""
         return self.worked + self._since_last(now)
 
-    def own_work_until(self, now: datetime) -> timedelta:
+    def agent_work_until(self, now: datetime) -> timedelta:
         """The time that workers held the run since this agent began, the current one until now."""
         return self.own.worked + self._since_last(now)
 

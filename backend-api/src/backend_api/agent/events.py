@@ -1090,7 +1090,7 @@ class Event:
     payload: Payload
     _written: bytes | None = field(default=None, init=False, compare=False, repr=False)
 
-    def written_once(self, write: Callable[[Event], bytes], *, is_kept: bool = True) -> bytes:
+    def serialized_once(self, write: Callable[[Event], bytes], *, is_kept: bool = True) -> bytes:
         """The result of `write` for this event, cached if `is_kept`: a new event goes to each of its readers. `write`
         must always return the same."""
         written = self._written

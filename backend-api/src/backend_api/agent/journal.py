@@ -7,7 +7,6 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from backend_api.agent.catalogue import ResolvedModel
-from backend_api.agent.chosen import SessionChoices
 from backend_api.agent.conversation import Conversation
 from backend_api.agent.events import (
     MessageCompleted,
@@ -20,6 +19,7 @@ from backend_api.agent.events import (
 )
 from backend_api.agent.model import ModelError, NextAttempt
 from backend_api.agent.recorded import Recorded
+from backend_api.agent.session_choices import SessionChoices
 from backend_api.agent.tool import Delegate, Done, OpenCall, ToolCall
 from backend_api.agent.waits import Wait
 

@@ -100,8 +100,9 @@ class AgentLoop:
         return await self.tools.run_calls(announced, conversation, answer.context_tokens)
 
     async def _compact(self, conversation: Conversation, wanted: Compact) -> bool:
-        request, kept = await self._request(conversation, None, None), self.capabilities.kept(conversation)
-        return await self.compactor.compact(request, conversation, wanted, kept)
+        request = await self._request(conversation, None, None)
+        notes = self.capabilities.notes_after_compaction(conversation)
+        return await self.compactor.compact(request, conversation, wanted, notes)
 
     async def _ask(self, conversation: Conversation, last: FinalTurn | None) -> Answer:
         answer = Answer.to(conversation, self.journal.live, self.new_id, self.opening.thinking)
@@ -164,7 +165,7 @@ class AgentLoop:
             opened = self.capabilities.limited(conversation, opened)
             opened = replace(opened, pictures=0) if is_refused else opened
             preface.append(Recorded(payload=opened, body=Body(content=opening.body(), media_type=BODY_MEDIA_TYPE)))
-            preface += [Recorded(payload=told) for told in self.capabilities.told(conversation, opened)]
+            preface += [Recorded(payload=told) for told in self.capabilities.compaction_events(conversation, opened)]
             conversation = conversation.reopened(opened)
         notes = [*self.capabilities.notes(conversation), *([last.note] if last is not None else [])]
         fresh = [note for note in notes if conversation.notes.get(note.key) != note.text]

@@ -43,11 +43,11 @@ class Plan:
     plan: str
     kind: Literal["plan"] = "plan"
 
-    def not_begun(self, by: ResolvedBy) -> list[ToolFinished]:
+    def refused_results(self, by: ResolvedBy) -> list[ToolFinished]:
         """The result of its call if a message or a stop came before it was proposed."""
         return [replace(self._finished(_REJECTED[by], by), has_begun=False)]
 
-    def asked(self, wait_id: str, deadline: datetime) -> PlanProposed:
+    def request_event(self, wait_id: str, deadline: datetime) -> PlanProposed:
         """The event that proposes the plan."""
         return PlanProposed(plan_id=wait_id, call_id=self.call_id, plan=self.plan, expires_at=deadline)
 

@@ -42,14 +42,14 @@ class Questions:
     questions: Sequence[Question]
     kind: Literal["question"] = "question"
 
-    def not_begun(self, by: ResolvedBy) -> list[ToolFinished]:
+    def refused_results(self, by: ResolvedBy) -> list[ToolFinished]:
         """The result of its call if a message or a stop came before it was asked."""
         unasked = ToolFinished(
             call_id=self.call_id, success=False, preview=_UNANSWERED[by], cancelled=by == "stop", has_begun=False
         )
         return [unasked]
 
-    def asked(self, wait_id: str, deadline: datetime) -> QuestionAsked:
+    def request_event(self, wait_id: str, deadline: datetime) -> QuestionAsked:
         """The event that asks the questions."""
         return QuestionAsked(
             question_id=wait_id, call_id=self.call_id, questions=list(self.questions), expires_at=deadline

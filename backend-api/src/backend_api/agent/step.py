@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from backend_api.agent.events import Continuation, ThinkingCompleted, ToolCalled
 from backend_api.agent.model import AssistantTurn, NoteTurn, Thinking, ToolTurn, Turn
-from backend_api.agent.used_tools import said_of
+from backend_api.agent.use_tool_calls import as_requested
 
 NO_RESULT = (
     "No result was recorded: the call was interrupted. It may have happened, in whole or in part; check before "
@@ -50,7 +50,7 @@ class Step:
                 said.append(AssistantTurn(text=piece, thinking=self._thinking(index, begin)))
             said.append(NoteTurn(text=continuation.note))
             begin = continuation.at
-        calls = tuple(said_of(called) for called in self.calls.values())
+        calls = tuple(as_requested(called) for called in self.calls.values())
         text, thinking = text[begin:], self._thinking(len(self.continuations), begin)
         if text or calls:
             said.append(AssistantTurn(text=text, thinking=thinking, calls=calls))

@@ -11,8 +11,6 @@ from typing import Any
 
 from backend_api.agent.attachments import Attached, attached_to
 from backend_api.agent.background import describe_finished
-from backend_api.agent.calls_made import LastCalls
-from backend_api.agent.chosen import SessionChoices
 from backend_api.agent.conversation import Conversation, ResultAt, left_at_opening, results_at
 from backend_api.agent.events import (
     NOTES_OF_A_RUN,
@@ -48,18 +46,20 @@ from backend_api.agent.events import (
     UsageUpdated,
 )
 from backend_api.agent.folder_instructions import remember
-from backend_api.agent.known_plan import PlanFold
 from backend_api.agent.model import NoteTurn, RenderedTurns, ToolTurn, Turn, UserTurn, pictures_in
 from backend_api.agent.pictures import PICTURE_TYPES, Picture
+from backend_api.agent.plan_fold import PlanFold
 from backend_api.agent.plan_mode import ModeFold
+from backend_api.agent.recent_calls import LastCalls
 from backend_api.agent.run_progress import RunProgress
-from backend_api.agent.scheduled import message_of
+from backend_api.agent.schedule_messages import message_of
+from backend_api.agent.session_choices import SessionChoices
 from backend_api.agent.shortening import shorten
 from backend_api.agent.skills import read_by
 from backend_api.agent.step import Step
 from backend_api.agent.tasks import NO_TASKS, TaskEdit, describe_edit
 from backend_api.agent.team import message_text
-from backend_api.agent.used_tools import loaded_by
+from backend_api.agent.use_tool_calls import loaded_by
 
 MAX_RESULT_CHARACTERS = 16_000
 SUMMARY = """\

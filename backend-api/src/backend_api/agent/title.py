@@ -89,7 +89,7 @@ class TitleWriter:
         return None if has_called or reason != "stop" else title_from(said)
 
 
-def asked_of(turn: UserTurn) -> str:
+def message_of_request(turn: UserTurn) -> str:
     """The person's message in the turn of a `title_request`."""
     return turn.text.removeprefix(PERSON).rpartition(ASSISTANT)[0]
 

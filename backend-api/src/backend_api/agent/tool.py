@@ -100,7 +100,7 @@ class ToolCall:
     """The result, once the call is over without a fault."""
     _since: float = field(default_factory=time.perf_counter, init=False)
 
-    def mark_begun(self, is_begun: bool) -> None:
+    def mark_started(self, is_begun: bool) -> None:
         self.has_begun = is_begun
         self._since = time.perf_counter()
 

@@ -224,14 +224,14 @@ class ToolSet:
 
     first: Sequence[ToolSpec] = ()
     families: Sequence[Family] = ()
-    _told: frozenset[str] = field(init=False, repr=False, compare=False, default=frozenset())
+    _prompt_names: frozenset[str] = field(init=False, repr=False, compare=False, default=frozenset())
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_told", frozenset([tool.name for tool in self.first]))
+        object.__setattr__(self, "_prompt_names", frozenset([tool.name for tool in self.first]))
 
-    def tells(self, name: str) -> bool:
+    def is_in_prompt(self, name: str) -> bool:
         """Whether the tool of that name is defined in the prompt."""
-        return name in self._told
+        return name in self._prompt_names
 
     def find(self, name: str) -> Family | None:
         """The family of that name; for a tool's name, its family with that tool alone."""
@@ -270,11 +270,15 @@ class ToolSet:
 NO_TOOLS = ToolSet()
 
 
-def choose_told(specs: Sequence[ToolSpec], wanted: Collection[str], taken: int, free: Collection[str] = ()) -> ToolSet:
+def choose_prompt_tools(
+    specs: Sequence[ToolSpec], wanted: Collection[str], taken: int, free: Collection[str] = ()
+) -> ToolSet:
     """Choose the tools for a prompt of `taken` bytes: all if they fit, else those that are `first` in their families,
     those that `wanted` names by globs, and those of no family, as long as there is room. `free` tools cost nothing, as
     the provider knows them."""
-    return _choose_told(_Specs(tuple([spec.offer for spec in specs]), specs), frozenset(wanted), taken, frozenset(free))
+    return _choose_prompt_tools(
+        _Specs(tuple([spec.offer for spec in specs]), specs), frozenset(wanted), taken, frozenset(free)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,7 +291,7 @@ class _Specs:
 
 # Usually the same as for the last conversation.
 @lru_cache(maxsize=32)
-def _choose_told(all_: _Specs, wanted: frozenset[str], taken: int, free: frozenset[str]) -> ToolSet:
+def _choose_prompt_tools(all_: _Specs, wanted: frozenset[str], taken: int, free: frozenset[str]) -> ToolSet:
     specs = all_.specs
     own = [spec for spec in specs if spec.name not in PAIR]
     if not has_pair(specs) or _fits(own, taken, free):

@@ -16,7 +16,6 @@ from backend_api.agent.answer import MAX_OPAQUE_CHARACTERS
 from backend_api.agent.attachments import DENIED, READ_TOOL, Attached, is_picture, notice_of, text_of
 from backend_api.agent.capability import ALLOW, Allow, Ask, Deny, Judge, ProposedCall, Verdict
 from backend_api.agent.chained_calls import NOT_REACHED, ChainedCalls
-from backend_api.agent.chosen import NOTHING_CHOSEN, SessionChoices
 from backend_api.agent.conversation import Conversation
 from backend_api.agent.events import (
     AttachmentRead,
@@ -31,11 +30,12 @@ from backend_api.agent.long_results import ResultLimits, Room
 from backend_api.agent.model import ToolRequest
 from backend_api.agent.phrase import render_phrase
 from backend_api.agent.recorded import Body, Recorded
+from backend_api.agent.session_choices import NO_CHOICES, SessionChoices
 from backend_api.agent.shortening import shorten
 from backend_api.agent.step import NO_RESULT
 from backend_api.agent.tool import Delegate, Done, OpenCall, Tool, ToolCall, Waits, no_mirror
 from backend_api.agent.tool_families import LOAD_TOOL, USE_TOOL, ToolSet
-from backend_api.agent.used_tools import Meant, differing, meant_by, misfit, with_definition
+from backend_api.agent.use_tool_calls import ResolvedCall, differing, misfit, resolve_call, with_definition
 from backend_api.agent.waits import Wait
 from backend_api.kit.errors import DomainError
 from service_kit.amounts import duration_text
@@ -77,7 +77,7 @@ class ToolRunner:
     """See `ToolCall`."""
 
     def announce(
-        self, requests: Sequence[ToolRequest], chosen: SessionChoices = NOTHING_CHOSEN, *, turn: int, seen_seq: int
+        self, requests: Sequence[ToolRequest], chosen: SessionChoices = NO_CHOICES, *, turn: int, seen_seq: int
     ) -> list[PendingCall]:
         """The calls of an answer, before any of them starts, judged by the choices known so far. Every call gets an id
         of ours, as providers repeat or omit theirs."""
@@ -88,7 +88,7 @@ class ToolRunner:
         named: set[str] = set()
         for request in requests:
             after = announced[-1].called.call_id if announced and request.is_next_action else None
-            meant = meant_by(request)
+            meant = resolve_call(request)
             one = self._announce(meant, tools, chosen, turn, seen_seq, is_again=meant.request.name in named)
             announced.append(replace(one, called=replace(one.called, after=after)))
             named.add(meant.request.name)
@@ -194,7 +194,7 @@ class ToolRunner:
 
     def _announce(
         self,
-        meant: Meant,
+        meant: ResolvedCall,
         tools: dict[str, Tool],
         chosen: SessionChoices,
         turn: int,
@@ -220,7 +220,9 @@ class ToolRunner:
             )
         elif tool.spec.once and is_again:
             broken = f"Nothing was run: {request.name} is called once in an answer, and this is not the first call."
-        elif via is not None and not self.tool_set.tells(request.name) and (text := misfit(tool.spec, arguments)):
+        elif (
+            via is not None and not self.tool_set.is_in_prompt(request.name) and (text := misfit(tool.spec, arguments))
+        ):
             broken = text
         else:
             verdict = self.judge(_proposed(tool, arguments, request.safety_checks), chosen)
@@ -261,7 +263,7 @@ class ToolRunner:
         )
 
     def _no_tool(self, name: str) -> str:
-        names = sorted(tool.spec.name for tool in self.tools if self.tool_set.tells(tool.spec.name))
+        names = sorted(tool.spec.name for tool in self.tools if self.tool_set.is_in_prompt(tool.spec.name))
         families = [family.name for family in self.tool_set.families]
         more = f" More by {LOAD_TOOL}, of the families {', '.join(families)}." if families else ""
         return f"There is no tool named {name!r}. Tools: {', '.join(names)}.{more}"
@@ -277,7 +279,7 @@ class ToolRunner:
             case Waits():
                 await self._finish(call.called, Done(success=False, output=NOT_ASKED.format(name=call.called.name)))
             case Done() as done:
-                if not done.success and not self.tool_set.tells(call.called.name):
+                if not done.success and not self.tool_set.is_in_prompt(call.called.name):
                     done = replace(done, output=with_definition(done.output, call.tool.spec))
                 if not done.success:
                     chain.failed.add(call.called.call_id)
@@ -299,7 +301,7 @@ class ToolRunner:
             if call.tool is None:
                 continue
             verdict = self.judge(_proposed(call.tool, call.called.arguments, call.called.safety_checks), chosen)
-            before = _ask_of_previous(call.called, asking) if asking else None
+            before = _approval_of_previous(call.called, asking) if asking else None
             denial = NOT_REACHED if call.called.after in chain.failed else _denial(verdict)
             if denial is None and was_driven and _is_outdated(call):
                 denial = OUTDATED
@@ -360,7 +362,7 @@ def _is_outdated(call: PendingCall) -> bool:
     return call.called.needs_computer and not call.called.read_only
 
 
-def _ask_of_previous(called: ToolCalled, asking: Sequence[PendingCall]) -> Ask | None:
+def _approval_of_previous(called: ToolCalled, asking: Sequence[PendingCall]) -> Ask | None:
     """The approval that the call before it in a chain waits for; None if it waits for none."""
     return next((one.asks for one in asking if one.called.call_id == called.after), None)
 

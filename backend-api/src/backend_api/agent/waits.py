@@ -33,7 +33,7 @@ class Wait:
         """The agent that waits; None for the main agent, which alone asks questions."""
         return self.subject.agent_id if isinstance(self.subject, Approval) else None
 
-    def begun(self, at: datetime) -> OpenWait:
+    def opened(self, at: datetime) -> OpenWait:
         """The stored form of the wait."""
         return OpenWait(id=self.id, subject=self.subject, deadline=at + timedelta(seconds=self.expires_s))
 
@@ -67,11 +67,11 @@ class OpenWait:
             return ()
         return self.subject.resolved(self.id, "timeout", None).rest.decided
 
-    def asked(self) -> Recorded:
+    def request_event(self) -> Recorded:
         """The event that begins the wait."""
-        return Recorded(payload=self.subject.asked(self.id, self.deadline))
+        return Recorded(payload=self.subject.request_event(self.id, self.deadline))
 
-    def kept(self) -> OpenWait:
+    def without_content(self) -> OpenWait:
         """The part that is needed to end it. The calls' arguments (of any size and with any keys), their safety checks,
         and a plan's text stand in the log alone."""
         if isinstance(self.subject, Plan):

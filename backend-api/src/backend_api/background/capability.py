@@ -14,4 +14,4 @@ def _notes_after_compaction(setup: Setup, conversation: Conversation) -> Sequenc
     return [listed(conversation.background)] if conversation.background else []
 
 
-BACKGROUND = Capability(name="background", after="tasks", kept=_notes_after_compaction)
+BACKGROUND = Capability(name="background", after="tasks", notes_after_compaction=_notes_after_compaction)

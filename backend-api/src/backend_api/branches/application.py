@@ -47,7 +47,7 @@ class Edit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Went:
+class BranchResult:
     """The result: the last message, and the run that answers it, None if none does."""
 
     message_id: str
@@ -82,7 +82,7 @@ class Branches:
     check_attachments: CheckAttachments
     now: Callable[[], datetime]
 
-    async def edit(self, session_id: SessionId, user_id: UserId, message_id: str, edit: Edit) -> Went:
+    async def edit(self, session_id: SessionId, user_id: UserId, message_id: str, edit: Edit) -> BranchResult:
         """Replace a message by another version. Raises `NotEditableError`, `AttachmentGoneError`, `InvalidError`,
         `MessageTooLongError`, `MessageDiffersError`, `LimitError`."""
         await self.sessions.get(session_id, user_id)
@@ -106,20 +106,20 @@ class Branches:
         events = await self._select(
             session_id, user_id, Selection(selected=selected, message=said, run_for=run_for), tree
         )
-        return _went(events)
+        return _branch_result(events)
 
-    async def regenerate(self, session_id: SessionId, user_id: UserId, message_id: str) -> Went:
+    async def regenerate(self, session_id: SessionId, user_id: UserId, message_id: str) -> BranchResult:
         """Have the message answered once more; an answer stands for the message it answers. Raises `LimitError`."""
         await self.sessions.get(session_id, user_id)
         event, tree = await self._find(session_id, message_id)
-        asked = tree.asked_by(event.seq or 0)
+        asked = tree.question_of(event.seq or 0)
         if not asked:
             raise MessageNotFoundError("Nothing was asked before this answer.")
         await self.limiter.hit(f"messages:{user_id}", limit=self.limits.messages_per_minute, window_s=60)
         asked_id = (await self.store.message_ids(session_id, [asked]))[asked]
         selected = _selected(tree.until(asked), "regenerate", message_id)
         events = await self._select(session_id, user_id, Selection(selected=selected, run_for=asked_id), tree)
-        return Went(message_id=asked_id, run_id=RunId(events[-1].run_id or ""), seq=asked)
+        return BranchResult(message_id=asked_id, run_id=RunId(events[-1].run_id or ""), seq=asked)
 
     async def undo(self, session_id: SessionId, user_id: UserId, message_id: str) -> MessageUser:
         """Go back to before a message of the person's, and return that message."""
@@ -197,7 +197,7 @@ class Branches:
         if event is None:
             raise MessageNotFoundError(_NO_MESSAGE)
         tree = await self.store.tree(session_id)
-        if not tree.is_there(event.seq or 0):
+        if not tree.has_message(event.seq or 0):
             raise MessageNotFoundError(_NO_MESSAGE)
         return event, tree
 
@@ -223,11 +223,11 @@ def _selected(path: list[list[int]], cause: PathCause, message_id: str) -> PathS
     return PathSelected(path=path, cause=cause, message_id=message_id)
 
 
-def _went(events: Sequence[Event]) -> Went:
+def _branch_result(events: Sequence[Event]) -> BranchResult:
     """The result of an edit, or of the same edit sent before."""
     said = next(event for event in events if isinstance(event.payload, MessageUser))
     assert isinstance(said.payload, MessageUser)
-    return Went(
+    return BranchResult(
         message_id=said.payload.message_id,
         run_id=RunId(said.run_id) if said.run_id else None,
         seq=said.seq or 0,

@@ -33,7 +33,7 @@ NOTE = ContextNote(
 )
 
 
-async def kept_numbers(database: Database, source: SessionId, ranges: Sequence[Sequence[int]]) -> list[int]:
+async def copied_numbers(database: Database, source: SessionId, ranges: Sequence[Sequence[int]]) -> list[int]:
     """Numbers of the events to copy: those of settings and the computer don't apply to another session."""
     within = [{"seq": {"$gte": first, "$lte": last}} for first, last in ranges]
     wanted: Document = {"session_id": source, "type": {"$nin": _LEFT_OUT}, "$or": within}

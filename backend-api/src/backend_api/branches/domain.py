@@ -47,7 +47,7 @@ class BranchGrewError(ConflictError):
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class LoggedMessage:
     """A message of the person or of the main agent."""
 
     seq: int
@@ -79,7 +79,7 @@ class Tree:
     were."""
 
     paths: Sequence[Path]
-    said: Sequence[Said]
+    said: Sequence[LoggedMessage]
     deleted: frozenset[int]
     last_seq: int
     _numbers: list[int] = field(default_factory=list[int])
@@ -89,7 +89,7 @@ class Tree:
     def __post_init__(self) -> None:
         self._numbers = [one.seq for one in self.said]
         for one in self.said:
-            before = self._last_said(self._path_of(one.seq).until(one.seq - 1))
+            before = self._last_message(self._path_of(one.seq).until(one.seq - 1))
             self._parents[one.seq] = before
             if one.seq in self.deleted or before in self._gone:
                 self._gone.add(one.seq)
@@ -110,7 +110,7 @@ class Tree:
             if seq >= end or not path.has(seq):
                 continue
             ranges = merged(path.until(end - 1))
-            if self._last_said(ranges) not in self._gone:
+            if self._last_message(ranges) not in self._gone:
                 return None if path is self.shown else ranges
         return self.until(seq)
 
@@ -122,14 +122,14 @@ class Tree:
                 last = one.seq
         return last
 
-    def asked_by(self, seq: int) -> int:
+    def question_of(self, seq: int) -> int:
         """The person's message that this one answers: itself, or the last one before it; 0 for none."""
         users = {one.seq for one in self.said if one.is_user}
         while seq and seq not in users:
             seq = self._parents.get(seq, 0)
         return seq
 
-    def is_there(self, seq: int) -> bool:
+    def has_message(self, seq: int) -> bool:
         """Whether this is a message that was not deleted with its branch."""
         return seq in self._parents and seq not in self._gone
 
@@ -158,7 +158,7 @@ class Tree:
         at = bisect_right([path.since for path in self.paths], seq)
         return self.paths[at - 1] if at else WHOLE
 
-    def _last_said(self, ranges: Sequence[Sequence[int]]) -> int:
+    def _last_message(self, ranges: Sequence[Sequence[int]]) -> int:
         for first, last in reversed(ranges):
             at = bisect_right(self._numbers, last)
             if at and self._numbers[at - 1] >= first:

@@ -14,8 +14,8 @@ from pymongo.errors import DuplicateKeyError
 
 from backend_api.agent.events import BranchDeleted, Event, MessageCompleted, MessageUser, RunQueued, StoredPayload
 from backend_api.agent.path import path_after
-from backend_api.branches.copies import copy_bodies, copy_events, kept_numbers
-from backend_api.branches.domain import RunActiveError, Said, Tree
+from backend_api.branches.copies import copied_numbers, copy_bodies, copy_events
+from backend_api.branches.domain import LoggedMessage, RunActiveError, Tree
 from backend_api.branches.ports import Selection
 from backend_api.conversations.domain.entity import Session, SessionStatus
 from backend_api.conversations.domain.errors import MessageDiffersError, SessionNotFoundError, SessionQuotaError
@@ -56,7 +56,7 @@ class MongoBranchStore:
             head = await self._sessions.find_one({"_id": session_id}, {"last_seq": 1})
         return Tree(
             paths=[path_after(event) for event in events if event.payload.type == "path.selected"],
-            said=[Said(one["seq"], one["type"] == "message.user") for one in found],
+            said=[LoggedMessage(one["seq"], one["type"] == "message.user") for one in found],
             deleted=frozenset(one.payload.at_seq for one in events if isinstance(one.payload, BranchDeleted)),
             last_seq=(head or {}).get("last_seq", 0),
         )
@@ -160,7 +160,7 @@ class MongoBranchStore:
             if at_most and await self._sessions.count_documents({"user_id": target.user_id}, limit=at_most) >= at_most:
                 raise SessionQuotaError.of(at_most)
             await self._sessions.insert_one(placeholder)
-            numbers = await kept_numbers(self._database, source.id, ranges)
+            numbers = await copied_numbers(self._database, source.id, ranges)
             last = await copy_events(self._database, source.id, target, numbers)
             await copy_bodies(self._database, source.id, target.id, numbers)
             asked = {"session_id": target.id, "type": "message.user"}

@@ -15,7 +15,7 @@ from backend_api.computers.domain import ControlLostError
 from backend_api.control.domain import QUESTION, ControlLease
 from backend_api.control.ports import ControlLeases
 from backend_api.conversations.application.answer_wait import AnswerWait
-from backend_api.conversations.application.open_waits import events_since_start, still_asked
+from backend_api.conversations.application.open_waits import events_since_start, undecided_requests
 from backend_api.conversations.domain.entity import RunId
 from backend_api.conversations.ports import EventLog, SessionRepository, SessionStream
 from backend_api.kit.errors import ConflictError, DomainError, NotFoundError, UnavailableError
@@ -146,5 +146,5 @@ class HandBack:
         if session.active_run_id is None:
             return []
         events = await events_since_start(self.log, session_id, RunId(session.active_run_id))
-        asked = [event.payload for event in still_asked(events) if isinstance(event.payload, QuestionAsked)]
+        asked = [event.payload for event in undecided_requests(events) if isinstance(event.payload, QuestionAsked)]
         return [one.question_id for one in asked if [part.id for part in one.questions] == [QUESTION]]

@@ -27,7 +27,7 @@ class ControlLease:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class TakenLease:
     """The lease after it was taken, and its events; none if the client had it before."""
 
     lease: ControlLease

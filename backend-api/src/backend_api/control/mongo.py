@@ -13,7 +13,7 @@ from pymongo.errors import DuplicateKeyError
 
 from backend_api.agent.events import ControlReturned, ControlTaken, Event, StoredPayload
 from backend_api.computers.domain import ControlLostError
-from backend_api.control.domain import LEASE_S, ControlHeldError, ControlLease, Taken
+from backend_api.control.domain import LEASE_S, ControlHeldError, ControlLease, TakenLease
 from backend_api.conversations.domain.errors import SessionNotFoundError
 from backend_api.conversations.mongo.event_documents import insert_events, number
 from backend_api.kit.ids import SessionId, UserId
@@ -55,10 +55,10 @@ class MongoControlLeases:
 
     async def take(
         self, session_id: SessionId, user_id: UserId, client: str, holder: str, *, takes_over: bool
-    ) -> Taken:
+    ) -> TakenLease:
         """One transaction; the second of two at once is repeated, and sees the first."""
 
-        async def work(transaction: AsyncClientSession) -> Taken:
+        async def work(transaction: AsyncClientSession) -> TakenLease:
             held = await self._leases.find_one({"_id": session_id, **_HOLDS}, session=transaction)
             if held is not None and held["client"] != client and not takes_over:
                 raise ControlHeldError(f"{held['holder']} controls the computer.")
@@ -72,8 +72,10 @@ class MongoControlLeases:
             )
             assert lease is not None
             told = held is not None and held["client"] == client
-            events = [] if told else await self._record_event(transaction, session_id, user_id, _taken(holder, client))
-            return Taken(_lease(lease), events)
+            events = (
+                [] if told else await self._record_event(transaction, session_id, user_id, _taken_event(holder, client))
+            )
+            return TakenLease(_lease(lease), events)
 
         try:
             return await in_transaction(self._database, work)
@@ -147,7 +149,7 @@ class MongoControlLeases:
         return events
 
 
-def _taken(holder: str, client: str) -> ControlTaken:
+def _taken_event(holder: str, client: str) -> ControlTaken:
     return ControlTaken(holder=holder, client=client)
 
 

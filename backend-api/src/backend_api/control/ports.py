@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from backend_api.agent.events import Event
-from backend_api.control.domain import ControlLease, Taken
+from backend_api.control.domain import ControlLease, TakenLease
 from backend_api.kit.ids import SessionId, UserId
 
 
@@ -20,7 +20,7 @@ class ControlLeases(Protocol):
 
     async def take(
         self, session_id: SessionId, user_id: UserId, client: str, holder: str, *, takes_over: bool
-    ) -> Taken:
+    ) -> TakenLease:
         """Take control. Raises `ControlHeldError` if another client has it, unless it `takes_over`, and
         `SessionNotFoundError`."""
         ...

@@ -20,7 +20,7 @@ from backend_api.conversations.http import events, sessions, usage
 from backend_api.conversations.mongo.change_cursor import MongoChangeCursor
 from backend_api.conversations.mongo.documents import DOCUMENTS
 from backend_api.conversations.mongo.event_log import MongoEventLog
-from backend_api.conversations.mongo.kept_calls import MongoKeptCalls
+from backend_api.conversations.mongo.model_call_quota import MongoModelCallQuota
 from backend_api.conversations.mongo.read_markers import MongoReadMarkers
 from backend_api.conversations.mongo.run_records import MongoRunRecords
 from backend_api.conversations.mongo.session_feed import MongoSessionFeed
@@ -73,7 +73,7 @@ async def open_conversations(
                 "stream": stream,
                 "transcripts": MongoTranscripts(database),
                 "titles": MongoTitles(database),
-                "kept_calls": MongoKeptCalls(database, most=quotas.model_calls_mb * 1024**2),
+                "model_call_quota": MongoModelCallQuota(database, most=quotas.model_calls_mb * 1024**2),
                 "run_records": MongoRunRecords(),
                 "change_cursor": MongoChangeCursor(),
                 "announce_sandbox": announce,

@@ -15,20 +15,20 @@ from service_kit.named_numbers import Number, read_numbers
 _MOST = {"opened_ports": (1, 100)}
 
 
-def _said(field: str) -> str:
+def _setting_name(field: str) -> str:
     return field.replace("_", "-")
 
 
 def _rates() -> dict[str, Number]:
     parts = ((field.partition("_per_"), default) for field, default in asdict(Limits()).items() if "_per_" in field)
-    return {_said(name): Number(default=default, per=per) for (name, _, per), default in parts}
+    return {_setting_name(name): Number(default=default, per=per) for (name, _, per), default in parts}
 
 
 def _quotas() -> dict[str, Number]:
     known: dict[str, Number] = {}
     for field, default in asdict(Quotas()).items():
         least, most = _MOST.get(field, (0, 10**9))
-        known[_said(field)] = Number(default=default, least=least, most=most)
+        known[_setting_name(field)] = Number(default=default, least=least, most=most)
     return known
 
 
@@ -46,7 +46,7 @@ Amounts = Annotated[dict[str, int], NoDecode, BeforeValidator(_reader(QUOTAS))]
 
 def quotas_of(amounts: Mapping[str, int]) -> Quotas:
     """Those of the setting."""
-    return Quotas(**{field.name: amounts[_said(field.name)] for field in fields(Quotas)})
+    return Quotas(**{field.name: amounts[_setting_name(field.name)] for field in fields(Quotas)})
 
 
 def limits_of(rates: Mapping[str, int], quotas: Quotas) -> Limits:

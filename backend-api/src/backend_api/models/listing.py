@@ -20,7 +20,7 @@ from backend_api.models.model_facts import OPENAI_HOST
 from backend_api.models.openai.client import OPENAI
 from backend_api.models.wire.bounds import Timeouts
 from backend_api.models.wire.endpoint import Endpoint
-from backend_api.models.wire.wire import OTHER_FORMAT, answering
+from backend_api.models.wire.provider_stream import OTHER_FORMAT, answering
 from service_kit.bounded_json import MalformedJsonError, read_json
 
 MAX_BYTES = 8 * 1024 * 1024

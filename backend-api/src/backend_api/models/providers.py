@@ -135,7 +135,7 @@ def _anthropic(settings: LlmSettings, facts: FactsOf) -> ClosableModel:
     )
 
 
-def _thinks_when_asked(model: str, settings: LlmSettings) -> Thinks:
+def _optional_thinking(model: str, settings: LlmSettings) -> Thinks:
     del model, settings
     return "optional"
 
@@ -166,7 +166,7 @@ PROVIDERS: dict[str, _ProviderEntry] = {
         with_own_key=_with_anthropic_key,
         is_set=lambda settings: bool(settings.anthropic_key),
         build=_anthropic,
-        thinks=_thinks_when_asked,
+        thinks=_optional_thinking,
         is_official=lambda settings: _is_at(settings.anthropic_base_url, "api.anthropic.com"),
     ),
 }

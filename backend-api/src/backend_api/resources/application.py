@@ -111,7 +111,7 @@ class ChangeTasks:
         """Raises `TaskNotFoundError`."""
 
         def changed(known: TasksUpdated) -> TasksUpdated:
-            _check_there(known, task_id)
+            _require_task(known, task_id)
             return with_change(known, task_id, change, though_blocked=True)
 
         return task_of((await self._change(session_id, user_id, changed)).tasks, task_id)
@@ -120,7 +120,7 @@ class ChangeTasks:
         """Raises `TaskNotFoundError`."""
 
         def changed(known: TasksUpdated) -> TasksUpdated:
-            _check_there(known, task_id)
+            _require_task(known, task_id)
             return without_task(known, task_id)
 
         await self._change(session_id, user_id, changed)
@@ -139,6 +139,6 @@ class ChangeTasks:
         return update
 
 
-def _check_there(known: TasksUpdated, task_id: str) -> None:
+def _require_task(known: TasksUpdated, task_id: str) -> None:
     if all(task.id != task_id for task in known.tasks):
         raise TaskNotFoundError("This conversation has no such task any more.")

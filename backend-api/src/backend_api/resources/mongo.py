@@ -13,7 +13,7 @@ from pymongo.asynchronous.client_session import AsyncClientSession
 from backend_api.agent.events import Event, KeptResource, PortResource, ResourcesUpdated, StoredPayload, TasksUpdated
 from backend_api.conversations.domain.errors import SessionNotFoundError
 from backend_api.conversations.mongo.event_documents import insert_events, number
-from backend_api.conversations.mongo.told_tasks import AT_ONCE, last_tasks
+from backend_api.conversations.mongo.stored_tasks import AT_ONCE, last_tasks
 from backend_api.kit.ids import SessionId, UserId
 from backend_api.kit.mongo.database import Database, Document
 from backend_api.kit.mongo.transactions import in_transaction, store_errors

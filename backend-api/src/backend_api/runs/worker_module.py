@@ -21,7 +21,7 @@ from backend_api.conversations.application.mirror_team import MirrorTeam
 from backend_api.conversations.application.write_result import WriteResult
 from backend_api.conversations.application.write_transcript import WriteTranscript
 from backend_api.conversations.domain.entity import Lease
-from backend_api.conversations.domain.kept_calls import KeptCalls
+from backend_api.conversations.domain.model_call_quota import ModelCallQuota
 from backend_api.conversations.domain.titles import Titles
 from backend_api.conversations.ports import EventLog, RunLedger, SessionRepository, SessionStream, Transcripts
 from backend_api.kit.ids import SessionId
@@ -56,7 +56,7 @@ async def open_worker(
     sessions: SessionRepository,
     titles: Titles,
     transcripts: Transcripts,
-    kept_calls: KeptCalls,
+    model_call_quota: ModelCallQuota,
     sandboxes: Sandboxes,
     workspace: Workspace,
     agent_capabilities: Sequence[Capability],
@@ -81,7 +81,7 @@ async def open_worker(
         catalogue=catalogue,
         effective_settings=effective_settings,
         histories=histories,
-        traces=SessionTraces(log=log, stream=stream, histories=histories, mask=mask, kept_calls=kept_calls),
+        traces=SessionTraces(log=log, stream=stream, histories=histories, mask=mask, model_call_quota=model_call_quota),
         defaults=session_defaults,
         presets=presets,
     )
@@ -99,7 +99,7 @@ async def open_worker(
         defaults=session_defaults,
         presets=presets,
         mask=mask,
-        kept_calls=kept_calls,
+        model_call_quota=model_call_quota,
         effective_settings=effective_settings,
         kinds=kinds,
         write_transcript=WriteTranscript(log, files, now),

@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 
 from backend_api.agent.capability import Setup
 from backend_api.agent.tool import Done, Tool, ToolCall, ToolSpec
-from backend_api.agent.tools.told_schema import told_schema
+from backend_api.agent.tools.model_schema import model_schema
 from backend_api.sandboxes.domain.entity import Sandbox
 from backend_api.sandboxes.domain.errors import SandboxLostError, SandboxUnavailableError
 from backend_api.sandboxes.ports import Sandboxes, SandboxTools
@@ -46,7 +46,7 @@ def manifest_tools() -> list[ToolSpec]:
         ToolSpec(
             name=spec.name,
             description=spec.description,
-            parameters=told_schema(spec.parameters),
+            parameters=model_schema(spec.parameters),
             phrase=spec.phrase,
             effect="reads" if spec.read_only else "writes",
             dangerous=spec.dangerous,
@@ -125,19 +125,19 @@ class SandboxToolSource:
     async def _call_once_ready(self, call: ToolCall, skills: Sequence[str]) -> tuple[Done, Sandbox]:
         until = asyncio.get_running_loop().time() + self._rebuilt_within_s
         while True:
-            call.mark_begun(False)
+            call.mark_started(False)
             sandbox = await self._sandboxes.ensure(call.session_id, call.user_id)
             self._remember(sandbox.session_id, self._last.get(sandbox.session_id, sandbox.generation))
             missing = await self._placed(sandbox, call.user_id, skills)
             await call.mirror()
-            call.mark_begun(True)
+            call.mark_started(True)
             try:
                 outcome = await self._sandbox_tools.call(sandbox, call)
                 return replace(outcome, output="\n".join([*missing, outcome.output])), sandbox
             except SandboxUnavailableError:
                 # Nothing ran: the endpoint was closed. The sandbox may have died, which its manager notices in a
                 # moment; a request after that gets a new one.
-                call.mark_begun(False)
+                call.mark_started(False)
                 if asyncio.get_running_loop().time() >= until:
                     raise
             await asyncio.sleep(REBUILT_LOOK_S)

@@ -53,4 +53,6 @@ def skills_capability(
     def sections(setup: Setup) -> Sequence[str]:
         return _render(cast("Sequence[SkillOffer]", setup.loaded.get(NAME, shared)), setup)
 
-    return Capability(name=NAME, after="tool families", load=load, sections=sections, kept=_notes_after_compaction)
+    return Capability(
+        name=NAME, after="tool families", load=load, sections=sections, notes_after_compaction=_notes_after_compaction
+    )

@@ -16,10 +16,10 @@ from backend_api.module import Module, Parts, Planned
 from backend_api.settings.application.open_settings import OpenSettings
 from backend_api.settings.domain.table import SEARCH_KEYS
 from backend_api.web.fetch.page_text import PageReader
-from backend_api.web.search.asking import DEADLINE_S, MAX_BYTES
 from backend_api.web.search.own_search import OwnSearch, SearchKeyTrials
 from backend_api.web.search.provider import Hit
 from backend_api.web.search.registry import SearchSettings, check_search, own_keys, search_provider
+from backend_api.web.search.search_request import DEADLINE_S, MAX_BYTES
 from backend_api.web.tools.web_fetch import web_fetch
 from backend_api.web.tools.web_search import web_search
 

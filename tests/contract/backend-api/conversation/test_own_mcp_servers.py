@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from backend_api.mcp.domain.entity import McpServer
-from backend_api.mcp.domain.own import MAX_OWN_SERVERS, McpTrial, OwnMcpServer, TooManyMcpServersError
+from backend_api.mcp.domain.user_servers import MAX_OWN_SERVERS, McpTrial, OwnMcpServer, TooManyMcpServersError
 from backend_api.settings.domain.entity import Sealed
 from support.backend_stores import ANNA, BERT, MongoStores
 
@@ -79,14 +79,14 @@ async def test_what_came_of_trying_one_is_kept_only_where_it_still_is_the_same(
     tried = server("wiki", sealed=Sealed(key_id="k", text="t"))
     await stores.mcp_servers.put(ANNA, server("box"))
     await stores.mcp_servers.put(ANNA, tried)
-    assert not await stores.mcp_servers.keep_trial(BERT, tried, TRIAL)
-    assert await stores.mcp_servers.keep_trial(ANNA, tried, TRIAL)
+    assert not await stores.mcp_servers.store_trial(BERT, tried, TRIAL)
+    assert await stores.mcp_servers.store_trial(ANNA, tried, TRIAL)
     assert list(await stores.mcp_servers.of(ANNA)) == [server("box"), replace(tried, trial=TRIAL)]
     if meanwhile is None:
         await stores.mcp_servers.delete(ANNA, "wiki")
     else:
         await stores.mcp_servers.put(ANNA, meanwhile)
-    assert not await stores.mcp_servers.keep_trial(ANNA, tried, TRIAL)
+    assert not await stores.mcp_servers.store_trial(ANNA, tried, TRIAL)
     assert list(await stores.mcp_servers.of(ANNA)) == [server("box"), *([meanwhile] if meanwhile else [])]
 
 

@@ -15,7 +15,7 @@ from backend_api.identity.application.limits import Limits
 from backend_api.kit.ids import UserId
 from backend_api.mcp.application.own_servers import ServersOfUsers
 from backend_api.mcp.domain.entity import Listing, McpServer, McpTarget, McpTool, public_name
-from backend_api.mcp.domain.own import MAX_OWN_SERVERS
+from backend_api.mcp.domain.user_servers import MAX_OWN_SERVERS
 from backend_api.mcp.ports import McpServerError, Place
 from support.backend_stores import ANNA
 from support.gateway import Gateway, run_gateway

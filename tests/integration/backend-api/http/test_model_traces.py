@@ -16,7 +16,7 @@ import pytest
 
 from backend_api.agent.capabilities.compaction import compaction
 from backend_api.agent.tool import Done, ToolCall
-from backend_api.conversations.mongo.kept_calls import MongoKeptCalls
+from backend_api.conversations.mongo.model_call_quota import MongoModelCallQuota
 from backend_api.kit.masking import Mask
 from backend_api.models.catalogue import Catalogue, LlmSettings
 from backend_api.models.wire.calls import RetryPolicy
@@ -79,7 +79,7 @@ async def at_work(
             clock=lambda: datetime.now(UTC),
             new_id=lambda kind: f"{kind}_{next(ids)}",
             mask=Mask([PROVIDER_KEY, PASTED]),
-            kept_calls=MongoKeptCalls(gateway.database, most=kept_most),
+            model_call_quota=MongoModelCallQuota(gateway.database, most=kept_most),
         )
         async with working(Worker(name="worker", services=services, poll_s=0.05)):
             yield

@@ -20,7 +20,6 @@ from backend_api.agent.capabilities.teams import SPAWN
 from backend_api.agent.capability import Capabilities, Capability, Deny, ProposedCall, Setup
 from backend_api.agent.conversation import Conversation
 from backend_api.agent.events import BackgroundStarted, ContextCompacted, PlanStep, Task, Todo, ToolCalled, Usage
-from backend_api.agent.known_plan import KnownPlan
 from backend_api.agent.model import (
     FinishPart,
     ModelRequest,
@@ -31,6 +30,7 @@ from backend_api.agent.model import (
     ToolTurn,
     UsagePart,
 )
+from backend_api.agent.plan_fold import ActivePlan
 from backend_api.agent.preset import NO_PRESET
 from backend_api.agent.subagent_kinds import SubagentKind
 from backend_api.agent.team import Membership, Team
@@ -153,15 +153,15 @@ async def plan_mode(table: Table) -> None:
 
 
 async def plan_steps(table: Table) -> None:
-    steps = KnownPlan(steps=[PlanStep(title="Plant", status="pending")])
+    steps = ActivePlan(steps=[PlanStep(title="Plant", status="pending")])
     conversation = Conversation(turns=[], seen_seq=1, next_turn=1, is_answered=False, plan=steps)
-    assert "Plant" in "".join(Capabilities(table(), ANY).kept(conversation))
+    assert "Plant" in "".join(Capabilities(table(), ANY).notes_after_compaction(conversation))
 
 
 async def todos(table: Table) -> None:
     left = [Todo(content="Water", status="pending")]
     conversation = Conversation(turns=[], seen_seq=1, next_turn=1, is_answered=False, todos=left)
-    assert "Water" in "".join(Capabilities(table(), ANY).kept(conversation))
+    assert "Water" in "".join(Capabilities(table(), ANY).notes_after_compaction(conversation))
 
 
 async def skills(table: Table) -> None:
@@ -179,13 +179,13 @@ async def tool_families(table: Table) -> None:
 async def tasks(table: Table) -> None:
     left = [Task(id="1", subject="Rake")]
     conversation = Conversation(turns=[], seen_seq=1, next_turn=1, is_answered=False, tasks=left)
-    assert "Rake" in "".join(Capabilities(table(), ANY).kept(conversation))
+    assert "Rake" in "".join(Capabilities(table(), ANY).notes_after_compaction(conversation))
 
 
 async def background(table: Table) -> None:
     runs = [BackgroundStarted(background_id="bg_1", call_id="c", command="make", timeout_s=9)]
     conversation = Conversation(turns=[], seen_seq=1, next_turn=1, is_answered=False, background=runs)
-    assert "bg_1: make" in "".join(Capabilities(table(), ANY).kept(conversation))
+    assert "bg_1: make" in "".join(Capabilities(table(), ANY).notes_after_compaction(conversation))
 
 
 async def pictures(table: Table) -> None:

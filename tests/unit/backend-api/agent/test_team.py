@@ -144,11 +144,11 @@ def test_a_lead_is_told_who_is_there_beside_its_summary_as_long_as_somebody_is()
     one = team("amy")
     setup = replace(ANY, membership=Membership(name=LEAD, role="", team=lambda: one))
     conversation = Conversation(turns=[], seen_seq=1, next_turn=1, is_answered=False)
-    (kept,) = Capabilities([TEAMS], setup).kept(conversation)
+    (kept,) = Capabilities([TEAMS], setup).notes_after_compaction(conversation)
     assert "who leads a team" in kept
     assert "amy (digs): working" in kept
     one.apply_update(updated(one.members["amy"], "left", reason="idle"))
-    assert list(Capabilities([TEAMS], setup).kept(conversation)) == []
+    assert list(Capabilities([TEAMS], setup).notes_after_compaction(conversation)) == []
 
 
 def test_one_without_work_looks_for_some_each_five_seconds_and_leaves_after_a_minute() -> None:

@@ -54,6 +54,6 @@ def test_it_is_counted_and_read_by_numbers() -> None:
 def test_with_a_summary_it_is_kept_whole_as_long_as_something_is_left() -> None:
     conversation = Conversation(turns=[], seen_seq=1, next_turn=1, is_answered=False, todos=[DUG, WATER])
     own = Capabilities([TODOS], ANY)
-    assert own.kept(conversation) == ["The todos are:\n1. [completed] Dig\n2. [pending] Water"]
-    assert own.kept(replace(conversation, todos=[DUG])) == []
-    assert own.kept(replace(conversation, todos=())) == []
+    assert own.notes_after_compaction(conversation) == ["The todos are:\n1. [completed] Dig\n2. [pending] Water"]
+    assert own.notes_after_compaction(replace(conversation, todos=[DUG])) == []
+    assert own.notes_after_compaction(replace(conversation, todos=())) == []

@@ -12,5 +12,5 @@ from backend_api.agent.questions import Questions
 @pytest.mark.parametrize("wish", [Plan(call_id="c", plan="Paint it."), Questions(call_id="c", questions=())])
 @pytest.mark.parametrize("by", ["stop", "message"])
 def test_it_ends_as_one_that_has_not_begun(wish: Plan | Questions, by: ResolvedBy) -> None:
-    (finished,) = wish.not_begun(by)
+    (finished,) = wish.refused_results(by)
     assert (finished.success, finished.cancelled, finished.has_begun) == (False, by == "stop", False)

@@ -27,7 +27,7 @@ from backend_api.agent.events import (
     ToolFinished,
 )
 from backend_api.agent.path import Path, merged, path_after
-from backend_api.branches.domain import Said, Tree
+from backend_api.branches.domain import LoggedMessage, Tree
 from backend_api.conversations.domain.entity import Session, SessionStatus
 from backend_api.kit.ids import SessionId, UserId
 from backend_api.runs.application.histories import History
@@ -60,7 +60,7 @@ class Talk:
         said = [one for one in events if isinstance(one.payload, MessageUser | MessageCompleted)]
         return Tree(
             paths=[path_after(one) for one in events if isinstance(one.payload, PathSelected)],
-            said=[Said(one.seq or 0, isinstance(one.payload, MessageUser)) for one in said],
+            said=[LoggedMessage(one.seq or 0, isinstance(one.payload, MessageUser)) for one in said],
             deleted=frozenset(self.deleted),
             last_seq=len(events),
         )
@@ -91,7 +91,7 @@ class Talk:
 
     def do(self, action: str, at: int) -> None:
         tree = self.tree()
-        said = [one for one in tree.said if tree.is_there(one.seq)]
+        said = [one for one in tree.said if tree.has_message(one.seq)]
         users = [one.seq for one in said if one.is_user]
         if action == "say" or not users:
             self.say()
@@ -102,7 +102,7 @@ class Talk:
             self.select(tree.until(users[at % len(users)] - 1))
             self.say()
         elif action == "again":
-            self.select(tree.until(tree.asked_by(said[at % len(said)].seq)))
+            self.select(tree.until(tree.question_of(said[at % len(said)].seq)))
             self.answer()
         elif action == "undo":
             self.select(tree.until(users[at % len(users)] - 1))
@@ -196,7 +196,7 @@ def test_a_deleted_branch_is_neither_listed_nor_shown() -> None:
     assert [(one.messages, one.is_shown) for one in ways] == [(1, False), (1, False), (1, True)]
     talk.deleted.add(first)
     tree = talk.tree()
-    assert not tree.is_there(first)
+    assert not tree.has_message(first)
     assert [one.seq for one in tree.forks()[0].children] == [one.seq for one in ways[1:]]
     # The question that all of them answer leads to what is shown.
     assert tree.newest_with(1) is None

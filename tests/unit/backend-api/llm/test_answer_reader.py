@@ -11,7 +11,7 @@ import pytest
 from backend_api.agent.model import ModelUnavailableError, Part, TextPart
 from backend_api.models.wire.bounds import AnswerBounds
 from backend_api.models.wire.endpoint import ProviderApi
-from backend_api.models.wire.wire import _AnswerReader  # pyright: ignore[reportPrivateUsage]
+from backend_api.models.wire.provider_stream import _AnswerReader  # pyright: ignore[reportPrivateUsage]
 
 API = ProviderApi(name="It", key_setting="KEY")
 

@@ -10,7 +10,7 @@ import pytest
 from backend_api.kit.masking import Mask
 from backend_api.mcp.client.listing import ListedTool, listing_of
 from backend_api.mcp.domain.entity import MAX_TOOLS, Listing, McpServer, room_in, within_bound
-from backend_api.mcp.domain.known import from_body, to_body
+from backend_api.mcp.domain.stored_listing import from_body, to_body
 
 BOX = McpServer(name="box", transport="http", url="https://x.example.org")
 PLAIN = {"type": "object"}

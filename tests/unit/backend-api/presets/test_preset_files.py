@@ -134,7 +134,7 @@ def test_what_is_left_out_is_left_to_others() -> None:
         (head().replace("Do.", "Do\x00."), r"character U\+0000, which nobody sees"),
         (head().replace("Do.", "Do\r."), r"character U\+000D"),
         (head().replace("Do.", "Do\U000e0061."), r"character U\+E0061"),
-        (head().encode() + b"\xff", r"not UTF-8 text: invalid start byte at byte \d+"),
+        (head().encode() + b"\xff", r"it is not UTF-8 text: invalid start byte at byte \d+"),
         (head() + "x" * MAX_BYTES, f"larger than {size_text(MAX_BYTES)}"),
     ],
 )

@@ -19,7 +19,7 @@ from backend_api.agent.presets.preset_files import read_presets
 from backend_api.agent.subagent_kinds import BUILT_IN, MAIN, SubagentKind
 from backend_api.agent.team import LEAD, TEAMMATE, Membership, Team
 from backend_api.agent.tool import Done, Tool, ToolCall, ToolSpec
-from backend_api.agent.tool_families import DESKTOP, PAIR, choose_told
+from backend_api.agent.tool_families import DESKTOP, PAIR, choose_prompt_tools
 from backend_api.agent.tools.task import TaskTool, task_tool
 from backend_api.agent.tools.team import TeamTools, team_tools
 from backend_api.models.anthropic import computer as anthropic_computer
@@ -86,7 +86,7 @@ async def first_request(setup: Setup, *, knows_desktop: bool = False) -> ModelRe
     specs = offered(TABLE, setup, await tools_of(TABLE, setup))
     setup = replace(setup, tools=specs)
     prompt = Capabilities(TABLE, setup).system_prompt()
-    told = choose_told(specs, setup.first_tools, len(json.dumps(prompt)), DESKTOP if knows_desktop else ())
+    told = choose_prompt_tools(specs, setup.first_tools, len(json.dumps(prompt)), DESKTOP if knows_desktop else ())
     its = Capabilities(TABLE, replace(setup, tool_set=told))
     said = UserTurn(text="Hello, what can you do for me today?")
     conversation = Conversation(turns=[said], seen_seq=1, next_turn=1, is_answered=False)

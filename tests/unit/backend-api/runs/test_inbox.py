@@ -35,9 +35,9 @@ from backend_api.conversations.domain.entity import InboxMessage, Lease
 from backend_api.conversations.domain.errors import LeaseLostError
 from backend_api.kit import measures
 from backend_api.kit.notifier import Topic
-from backend_api.runs.application.in_turn import WRITE_GRACE_S
 from backend_api.runs.application.run_actor import REDIRECTED
 from backend_api.runs.application.run_services import RunOptions
+from backend_api.runs.application.serial_writes import WRITE_GRACE_S
 from support.acting import CALLS, STOP, call
 from support.memory.run_ledger import MemoryRunLedger
 from support.memory.store import MemoryStore

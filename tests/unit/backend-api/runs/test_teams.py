@@ -660,7 +660,7 @@ async def test_who_one_is_stands_beside_its_summary() -> None:
     member = Membership(name="amy", role="digs", team=Team)
     conversation = Conversation(turns=[], seen_seq=1, next_turn=1, is_answered=False)
     told = Capabilities(capabilities(), replace(ANY, kind="teammate", kinds=(TEAMMATE,), membership=member))
-    assert any("you are amy (digs)" in text for text in told.kept(conversation))
+    assert any("you are amy (digs)" in text for text in told.notes_after_compaction(conversation))
     assert "You are amy (digs)" in told.system_prompt()
     assert "You work on one task" not in told.system_prompt()
 

@@ -31,7 +31,7 @@ from backend_api.kit.masking import Mask
 from backend_api.models.wire.calls import ModelCalls, RetryPolicy
 from backend_api.runs.application.session_traces import SessionTraces
 from backend_api.runs.application.title_sessions import TitleSessions
-from support.memory.kept_calls import MemoryKeptCalls
+from support.memory.model_call_quota import MemoryModelCallQuota
 from support.memory.sessions import MemoryTranscripts
 from support.memory.store import MemoryStore, utc_now
 from support.memory.titles import MemoryTitles
@@ -84,7 +84,7 @@ async def titled(
     has_role: bool = True,
     clock: Callable[[], Any] = utc_now,
     presets: Presets | None = None,
-    kept_calls_most: int = 0,
+    model_call_quota_most: int = 0,
     **bounds: float,
 ) -> AsyncGenerator[Titled]:
     stage = Stage(MemoryStore(clock))
@@ -105,7 +105,7 @@ async def titled(
             stream=stage.stream,
             histories=worker.services.histories,
             mask=Mask(["Otter facts"]),
-            kept_calls=MemoryKeptCalls(stage.store, most=kept_calls_most),
+            model_call_quota=MemoryModelCallQuota(stage.store, most=model_call_quota_most),
         ),
         presets=presets or Presets(),
         poll_s=bounds.get("poll_s", 600.0),
@@ -162,7 +162,7 @@ async def test_the_call_for_it_is_stored_where_the_session_wants_that_and_nobody
 
 
 async def test_it_counts_toward_what_is_kept_of_calls_and_is_told_without_its_content_beyond() -> None:
-    async with titled([ModelUnavailableError("Busy.")], TITLE, retry_s=0.0, poll_s=0.01, kept_calls_most=1) as it:
+    async with titled([ModelUnavailableError("Busy.")], TITLE, retry_s=0.0, poll_s=0.01, model_call_quota_most=1) as it:
         session = await it.stage.open_session(enable_tracing=True)
         await it.stage.until_finished(await it.stage.say(session, "Tell me of otters"))
         await until(lambda: it.is_settled(session))

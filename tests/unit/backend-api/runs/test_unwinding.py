@@ -177,7 +177,7 @@ async def test_a_call_that_is_cut_is_told_as_a_terminal_shows_what_it_wrote() ->
     called = ToolCalled(call_id="c", name="look", arguments={}, phrase="Look", turn=1)
     await journal.record([called])
     with journal.tool_call(called, lambda *_: hold()) as call:
-        call.mark_begun(True)
+        call.mark_started(True)
         for done in range(1, 101):
             await call.on_output(f"\r\x1b[K\x1b[32m{done} %\x1b[0m")
         await journal.writes.cut("Stopped.", handled=0)

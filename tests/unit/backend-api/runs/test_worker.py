@@ -279,7 +279,7 @@ async def test_a_tool_that_throws_is_a_result_and_the_run_goes_on(caplog: Any) -
         raise ZeroDivisionError("secret detail")
 
     async def throw_early(call: ToolCall, *_: Any) -> Done:
-        call.mark_begun(False)
+        call.mark_started(False)
         raise ZeroDivisionError("secret detail")
 
     stage, box = Stage(), HandlerBox()

@@ -33,7 +33,7 @@ async def test_each_call_goes_to_the_session_of_its_user(
     assert (await snapshots.create("s", "u", "one")).content_bytes == 5
     assert (await snapshots.restore("s", "u", "n1")).name == "one"
     await snapshots.delete("s", "u", "n1")
-    assert (await snapshots.kept("s", "u")).max_count == 10
+    assert (await snapshots.list_all("s", "u")).max_count == 10
     assert forgotten == ["s"]
 
 
@@ -59,7 +59,7 @@ async def test_an_answer_that_is_none_of_the_managers_says_what_to_look_at(
     respx_mock: MockRouter, snapshots: ManagerSnapshots
 ) -> None:
     respx_mock.route().respond(json="Welcome")
-    for call in (snapshots.kept("s", "u"), snapshots.create("s", "u", "one"), snapshots.restore("s", "u", "n1")):
+    for call in (snapshots.list_all("s", "u"), snapshots.create("s", "u", "one"), snapshots.restore("s", "u", "n1")):
         with pytest.raises(SandboxUnavailableError, match="SANDBOX_MANAGER_URL"):
             await call
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator
 import pytest
 
 from backend_api.kit.untrusted.api_client import ApiClient, api_client
-from backend_api.web.search.asking import DEADLINE_S, MAX_BYTES
+from backend_api.web.search.search_request import DEADLINE_S, MAX_BYTES
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ import pytest
 from respx import MockRouter
 
 from backend_api.kit.untrusted.api_client import ApiClient
-from backend_api.web.search.asking import MAX_BYTES
 from backend_api.web.search.provider import SearchProvider, SearchUnavailableError
+from backend_api.web.search.search_request import MAX_BYTES
 from support.search_providers import NOTHING, PROVIDERS
 
 ADDRESS = "http://provider.example"

@@ -14,7 +14,6 @@ from backend_api.main.runtime import plan
 from backend_api.main.settings import SettingsError, load_settings
 from backend_api.settings.application.open_settings import bound_to
 from backend_api.settings.domain.table import SEARCH_KEYS, KeyedSearch
-from backend_api.web.search.asking import DEADLINE_S, MAX_BYTES
 from backend_api.web.search.brave import BraveSearch
 from backend_api.web.search.custom import CustomSearch
 from backend_api.web.search.duckduckgo import DuckDuckGoSearch
@@ -34,6 +33,7 @@ from backend_api.web.search.registry import (
     own_keys,
     search_provider,
 )
+from backend_api.web.search.search_request import DEADLINE_S, MAX_BYTES
 from backend_api.web.search.searxng import SearxngSearch
 from backend_api.web.search.serper import SerperSearch
 from backend_api.web.search.tavily import TavilySearch

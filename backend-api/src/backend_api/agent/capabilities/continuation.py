@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from backend_api.agent.answer import Answer
+from backend_api.agent.calls_in_text import has_call_in_text
 from backend_api.agent.capability import Abort, Capability, Continue
 from backend_api.agent.conversation import Conversation
 from backend_api.agent.events import Notice
-from backend_api.agent.written_calls import is_call_written
 
 MOST = 3
 """The most continuations in a run."""
@@ -40,7 +40,7 @@ def _closing(conversation: Conversation, answer: Answer) -> Continue | Abort | N
     if answer.calls or answer.reason == "refusal":
         return None
     is_cut = answer.reason == "length"
-    if not is_cut and is_call_written(answer.text or answer.last_thought, [tool.name for tool in answer.tools]):
+    if not is_cut and has_call_in_text(answer.text or answer.last_thought, [tool.name for tool in answer.tools]):
         return Abort(WRITTEN)
     is_uncalled = answer.reason == "tool_calls" and bool(answer.tools)
     if not is_cut and answer.text.strip():

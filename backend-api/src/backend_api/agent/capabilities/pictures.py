@@ -34,7 +34,7 @@ def _apply(conversation: Conversation) -> Conversation:
         if isinstance(turn, ToolTurn):
             turns[index] = turn.once(note, _NOTED[note])
         elif isinstance(turn, NoteTurn):
-            turns[index] = turn.once(note, _TOLD[note])
+            turns[index] = turn.once(note, _NOTED_TEXT[note])
     return replace(conversation, turns=turns, pictures=shown)
 
 
@@ -42,12 +42,12 @@ def _replace_by_note(note: str) -> Callable[[ToolTurn], ToolTurn]:
     return lambda turn: replace(turn, pictures=(), note=note)
 
 
-def _tell_in_note(note: str) -> Callable[[NoteTurn], NoteTurn]:
+def _add_to_note(note: str) -> Callable[[NoteTurn], NoteTurn]:
     return lambda turn: replace(turn, pictures=(), text=f"{turn.text}\n\n{note.removeprefix(TAKEN)}")
 
 
 _NOTED = {note: _replace_by_note(note) for note in (BLIND, LEFT_OUT, TOO_LARGE)}
-_TOLD = {note: _tell_in_note(note) for note in (BLIND, LEFT_OUT, TOO_LARGE)}
+_NOTED_TEXT = {note: _add_to_note(note) for note in (BLIND, LEFT_OUT, TOO_LARGE)}
 
 
 def _is_due(conversation: Conversation) -> bool:

@@ -25,4 +25,4 @@ def _notes_after_compaction(setup: Setup, conversation: Conversation) -> Sequenc
     return kept
 
 
-PLAN_STEPS = Capability(name="plan steps", kept=_notes_after_compaction)
+PLAN_STEPS = Capability(name="plan steps", notes_after_compaction=_notes_after_compaction)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from backend_api.agent.calls_made import CallMade
 from backend_api.agent.capability import Capability, Setup
 from backend_api.agent.conversation import Conversation
 from backend_api.agent.ending import Ending
 from backend_api.agent.events import ContextNote
+from backend_api.agent.recent_calls import CallSummary
 
 TIMES = 3
 LONGEST_CYCLE = 5
 REASON = "The agent made the same calls again and again, also after it was told so."
 
 
-def _repeated(setup: Setup, conversation: Conversation) -> Sequence[CallMade]:
+def _repeated(setup: Setup, conversation: Conversation) -> Sequence[CallSummary]:
     """The calls that were made three times in a row with equal results, empty if there are none. A tool that waits for
     something is called again on purpose, and questions to a person don't count either."""
     if len(conversation.last_calls) < TIMES:
@@ -29,9 +29,9 @@ def _repeated(setup: Setup, conversation: Conversation) -> Sequence[CallMade]:
     return ()
 
 
-def _note(cycle: Sequence[CallMade]) -> ContextNote:
+def _note(cycle: Sequence[CallSummary]) -> ContextNote:
     """The note, the same wherever in the cycle the agent is."""
-    names = [call.told for call in cycle]
+    names = [call.text for call in cycle]
     told = ", then ".join(min([*names[at:], *names[:at]] for at in range(len(names))))
     text = (
         f"You made the same calls {TIMES} times in a row, with the same results: {told}. They will not give anything "

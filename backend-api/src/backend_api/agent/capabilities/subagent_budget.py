@@ -39,7 +39,7 @@ def _budgets(setup: Setup, conversation: Conversation | None = None) -> list[_Bu
     if conversation is not None:
         calls, tokens = conversation.own.calls, conversation.own.tokens
         if kind.max_minutes is not None:
-            minutes = conversation.own_work_until(setup.now()).total_seconds() / 60
+            minutes = conversation.agent_work_until(setup.now()).total_seconds() / 60
     bounds = (("calls", kind.max_calls, calls), ("tokens", kind.max_tokens, tokens))
     bounds = (*bounds, ("minutes", kind.max_minutes, minutes))
     return [_Budget(name, limit, used) for name, limit, used in bounds if limit is not None]

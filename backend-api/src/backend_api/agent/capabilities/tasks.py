@@ -28,4 +28,4 @@ def _notes(setup: Setup, conversation: Conversation) -> Sequence[ContextNote]:
     return [ContextNote(kind="tasks", text=text, about=f"{edits[-1].version}")]
 
 
-TASKS = Capability(name="tasks", notes=_notes, kept=_notes_after_compaction)
+TASKS = Capability(name="tasks", notes=_notes, notes_after_compaction=_notes_after_compaction)

@@ -83,4 +83,6 @@ def _has_new_messages(conversation: Conversation) -> bool:
     return any(isinstance(turn, NoteTurn | UserTurn) for turn in conversation.turns[conversation.unread_from :])
 
 
-TEAMS = Capability(name="teams", sections=_sections, kept=_notes_after_compaction, gate=_judge, brake=_brake)
+TEAMS = Capability(
+    name="teams", sections=_sections, notes_after_compaction=_notes_after_compaction, gate=_judge, brake=_brake
+)

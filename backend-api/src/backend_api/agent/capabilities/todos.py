@@ -14,4 +14,4 @@ def _notes_after_compaction(setup: Setup, conversation: Conversation) -> Sequenc
     return [numbered(conversation.todos)] if is_open(conversation.todos) else []
 
 
-TODOS = Capability(name="todos", kept=_notes_after_compaction)
+TODOS = Capability(name="todos", notes_after_compaction=_notes_after_compaction)

@@ -48,4 +48,6 @@ def _notes_after_compaction(setup: Setup, conversation: Conversation) -> Sequenc
     return [_KEPT.format(definitions=definitions)] if definitions else []
 
 
-TOOL_FAMILIES = Capability(name="tool families", sections=_sections, notes=_notes, kept=_notes_after_compaction)
+TOOL_FAMILIES = Capability(
+    name="tool families", sections=_sections, notes=_notes, notes_after_compaction=_notes_after_compaction
+)

@@ -14,7 +14,7 @@ how you know it works, and what is still open. Then tell the person the result, 
 
 def _sections(setup: Setup) -> Sequence[str]:
     if setup.has_tool(THINK_TOOL):
-        is_told = any(tool.name == THINK_TOOL for tool in setup.told_tools)
+        is_told = any(tool.name == THINK_TOOL for tool in setup.prompt_tools)
         return [_TEXT.format(how=f"use the `{THINK_TOOL}` tool to " if is_told else "")]
     return []
 

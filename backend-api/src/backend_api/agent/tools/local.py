@@ -11,7 +11,7 @@ from pydantic_core import PydanticCustomError
 
 from backend_api.agent.capability import Setup
 from backend_api.agent.tool import Done, Effect, Tool, ToolCall, ToolSpec, Waits
-from backend_api.agent.tools.told_schema import told_schema
+from backend_api.agent.tools.model_schema import model_schema
 from backend_api.agent.wrong_arguments import ArgumentFault, wrong_arguments
 from backend_api.kit.unseen import BLANK_FAULT, NUL_FAULT, has_nul, says_nothing
 
@@ -92,7 +92,7 @@ def _spec(*, arguments: type[Arguments], **options: Any) -> ToolSpec:
 
 @cache
 def _parameters(arguments: type[Arguments]) -> dict[str, Any]:
-    return told_schema(arguments.model_json_schema())
+    return model_schema(arguments.model_json_schema())
 
 
 class LocalTools:

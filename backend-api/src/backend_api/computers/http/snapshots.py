@@ -48,7 +48,7 @@ async def list_snapshots(
 ) -> SnapshotListBody:
     """List the snapshots of the session, newest first."""
     session = await sessions.get(SessionId(session_id), caller.user.id)
-    return SnapshotListBody.model_validate(await snapshots.kept(session.id, caller.user.id))
+    return SnapshotListBody.model_validate(await snapshots.list_all(session.id, caller.user.id))
 
 
 @router.post("", status_code=201)
@@ -84,7 +84,7 @@ async def delete_snapshot(
 ) -> Response:
     """Delete a snapshot."""
     session = await sessions.get(SessionId(session_id), caller.user.id)
-    kept = await snapshots.kept(session.id, caller.user.id)
+    kept = await snapshots.list_all(session.id, caller.user.id)
     if snapshot_id not in {one.id for one in kept.items}:
         raise SnapshotNotFoundError("There is no such snapshot of this session.")
     await snapshots.delete(session.id, caller.user.id, snapshot_id)

@@ -20,11 +20,11 @@ class AnswerWait:
 
     async def __call__(self, session_id: SessionId, user_id: UserId, wait_id: str, answer: Answer) -> Resolved:
         resolved = await self.waits.answer(session_id, user_id, wait_id, answer)
-        await tell(resolved, self.stream, self.notifier)
+        await publish_resolution(resolved, self.stream, self.notifier)
         return resolved
 
 
-async def tell(resolved: Resolved, stream: SessionStream, notifier: Notifier) -> None:
+async def publish_resolution(resolved: Resolved, stream: SessionStream, notifier: Notifier) -> None:
     """Wakes a worker for the run whose wait ended, and sends the events to readers."""
     if resolved.is_queued:
         await notifier.notify(Topic.RUN_QUEUED, resolved.run_id)

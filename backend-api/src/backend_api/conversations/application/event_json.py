@@ -100,7 +100,7 @@ def event_fields(event: Event) -> dict[str, Any]:
 def event_json(event: Event, *, is_new: bool = False) -> bytes:
     """The event as JSON. For a live event, or one just stored, the text is cached for its other readers; an event read
     from the log has only one."""
-    return event.written_once(_event_json, is_kept=is_new or event.seq is None)
+    return event.serialized_once(_event_json, is_kept=is_new or event.seq is None)
 
 
 def event_from(values: dict[str, Any]) -> Event:

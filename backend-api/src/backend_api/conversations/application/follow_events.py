@@ -16,7 +16,7 @@ from backend_api.conversations.domain.errors import SessionNotFoundError
 from backend_api.conversations.domain.live_text import (
     TextKey,
     TextPayload,
-    ended_text,
+    completed_text,
     ends_all_texts,
     started_text,
     text_key,
@@ -235,7 +235,7 @@ class _Position:
         self.last = cast("int", event.seq)
         if isinstance(event.payload, RunStarted):
             self.run_id = event.run_id
-        if (key := ended_text(event.payload)) is not None:
+        if (key := completed_text(event.payload)) is not None:
             self._end(key)
         elif ends_all_texts(event.payload):
             # A paused worker may send further text once it wakes, however late.

@@ -20,7 +20,7 @@ from backend_api.agent.events import (
 )
 from backend_api.agent.run_progress import ASKED
 from backend_api.conversations.application.follow_events import FollowEvents
-from backend_api.conversations.application.open_waits import events_since_start, still_asked
+from backend_api.conversations.application.open_waits import events_since_start, undecided_requests
 from backend_api.conversations.application.send_message import Message, SendMessage
 from backend_api.conversations.domain.entity import Accepted, RunId, RunStatus
 from backend_api.kit.errors import UnavailableError
@@ -115,7 +115,7 @@ class FollowRun:
         if run is None or run.status != RunStatus.WAITING:
             return None
         known = await events_since_start(self.follow_events.log, session_id, run.id)
-        asked = still_asked(known)
+        asked = undecided_requests(known)
         if not asked or (asked[0].seq or 0) > accepted.seq:
             return None
         far = _Progress()

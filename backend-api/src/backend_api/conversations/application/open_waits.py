@@ -34,7 +34,7 @@ async def events_since_start(log: EventLog, session_id: SessionId, run_id: RunId
     return [event for event in known[starts[-1] if starts else 0 :] if event.run_id == run_id]
 
 
-def still_asked(events: Sequence[Event]) -> list[Event]:
+def undecided_requests(events: Sequence[Event]) -> list[Event]:
     """The requests among these events that are not decided yet, in order."""
     asked: dict[str, Event] = {}
     open_calls: dict[str, set[str]] = {}

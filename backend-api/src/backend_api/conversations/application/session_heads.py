@@ -42,9 +42,9 @@ class SessionHeads:
 
         Raises an `UnavailableError` while the store is unavailable: after a failure, to every reader for `every_s`.
         """
-        if self._is_to_be_asked(session_id):
+        if self._is_stale(session_id):
             async with self._asking:
-                if self._is_to_be_asked(session_id):
+                if self._is_stale(session_id):
                     await self._ask()
         if self._failure is not None:
             raise self._failure.with_traceback(None)
@@ -59,6 +59,6 @@ class SessionHeads:
             self._failure = error
         self._asked_at = time.monotonic()
 
-    def _is_to_be_asked(self, session_id: SessionId) -> bool:
+    def _is_stale(self, session_id: SessionId) -> bool:
         is_known = self._failure is not None or session_id in self._heads
         return not is_known or time.monotonic() - self._asked_at >= self._every_s

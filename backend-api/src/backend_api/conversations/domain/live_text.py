@@ -56,7 +56,7 @@ def text_key(payload: Payload) -> TextKey | None:
             return None
 
 
-def ended_text(payload: Payload) -> TextKey | None:
+def completed_text(payload: Payload) -> TextKey | None:
     """The text a stored payload completes, so that nothing live may follow for it."""
     match payload:
         case MessageCompleted(message_id=identifier, agent_id=str(agent_id)):
@@ -83,7 +83,7 @@ def started_text(payload: Payload) -> TextKey | None:
     return OUTPUT + payload.call_id if isinstance(payload, ToolCalled) else None
 
 
-def seen_by(payload: TextPayload) -> int:
+def last_read_seq(payload: TextPayload) -> int:
     """The last user message the model had read when it wrote this; 0 if unknown, for a call's output, and for other
     agents, which read no user messages."""
     return 0 if isinstance(payload, ToolOutput | AgentDelta) else payload.seen_seq

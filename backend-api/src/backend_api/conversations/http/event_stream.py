@@ -56,7 +56,7 @@ class EventStream(Response):
         with self._slot as auth:
             await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
             streaming = asyncio.create_task(self._stream(send))
-            leaving = asyncio.create_task(gone(receive))
+            leaving = asyncio.create_task(wait_for_disconnect(receive))
             try:
                 await asyncio.wait({streaming, leaving, auth.ended}, return_when=asyncio.FIRST_COMPLETED)
             finally:
@@ -112,7 +112,7 @@ async def _frames(
         await items.aclose()
 
 
-async def gone(receive: Receive) -> None:
+async def wait_for_disconnect(receive: Receive) -> None:
     """Returns when the client has left; to be called only once its whole body was read."""
     while (await receive())["type"] != "http.disconnect":
         pass

@@ -19,7 +19,7 @@ from backend_api.conversations.application.send_message import SendMessage
 from backend_api.conversations.application.stop_run import StopRun
 from backend_api.conversations.application.stream_slots import StreamSlots
 from backend_api.conversations.domain.entity import RunId
-from backend_api.conversations.http.event_stream import EventStream, event_frame, gone
+from backend_api.conversations.http.event_stream import EventStream, event_frame, wait_for_disconnect
 from backend_api.conversations.http.events import STREAM
 from backend_api.conversations.http.message_schemas import (
     AcceptedBody,
@@ -125,7 +125,7 @@ async def run(
         following = follow_run.wait_for_result(
             SessionId(session_id), caller.user.id, body.message(), timeout_s=options.run_wait_s
         )
-        waiting, leaving = asyncio.create_task(following), asyncio.create_task(gone(request.receive))
+        waiting, leaving = asyncio.create_task(following), asyncio.create_task(wait_for_disconnect(request.receive))
         try:
             await asyncio.wait({waiting, leaving, auth.ended}, return_when=asyncio.FIRST_COMPLETED)
             if waiting.done():

@@ -10,14 +10,14 @@ from pymongo.asynchronous.client_session import AsyncClientSession
 from backend_api.conversations.domain.deletions import Deleted
 from backend_api.conversations.mongo.documents import (
     BodyDocument,
+    CallQuotaDocument,
     EventDocument,
     EventPartDocument,
-    KeptCallsDocument,
     RunDocument,
     SessionDocument,
 )
 from backend_api.conversations.mongo.shared_bodies import remove_unused
-from backend_api.conversations.mongo.used_documents import add_used
+from backend_api.conversations.mongo.usage_documents import add_used
 from backend_api.kit.ids import SessionId, UserId
 from backend_api.kit.mongo.beanie_updates import find_one_and_update
 from backend_api.kit.mongo.database import Database, Document
@@ -86,7 +86,7 @@ async def remove_contents(session_id: SessionId) -> None:
         await database[name].delete_many({"session_id": session_id})
     for document in (BodyDocument, EventPartDocument, EventDocument):
         await document.find({"session_id": session_id}).delete()
-    await KeptCallsDocument.find({"_id": session_id}).delete()
+    await CallQuotaDocument.find({"_id": session_id}).delete()
     # Its schedules were written by the user and stay visible, but send nothing any more.
     pause: Document = {"paused": True, "pause_reason": "session_deleted", "next_at": None}
     change = {"$set": pause, "$unset": {"look_at": ""}, "$inc": {"version": 1}}

@@ -214,7 +214,7 @@ class SharedBodyDocument(Document):
         indexes: ClassVar = [IndexModel([("used_at", ASCENDING)])]
 
 
-class KeptCallsDocument(Document):
+class CallQuotaDocument(Document):
     """The size, in bytes, of a session's stored model calls."""
 
     id: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] -- the session
@@ -256,7 +256,7 @@ DOCUMENTS: list[type[Document]] = [
     EventPartDocument,
     BodyDocument,
     SharedBodyDocument,
-    KeptCallsDocument,
+    CallQuotaDocument,
     PastUsageDocument,
     MarkDocument,
 ]

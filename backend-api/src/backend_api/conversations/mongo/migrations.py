@@ -13,7 +13,7 @@ from backend_api.agent.shortening import shorten
 from backend_api.agent.thread import MAX_RESULT_CHARACTERS
 from backend_api.conversations.domain.errors import SessionNotFoundError
 from backend_api.conversations.mongo.event_documents import read_body, read_events
-from backend_api.conversations.mongo.used_documents import add_used
+from backend_api.conversations.mongo.usage_documents import add_used
 from backend_api.kit.errors import StoreUnavailableError
 from backend_api.kit.mongo.database import Database, Document
 from service_kit.migrations import Migration, StoredData
@@ -63,7 +63,7 @@ async def _sum_usage_of_runs(database: Database) -> None:
     await add_used(database, {})
 
 
-async def _count_kept_calls(database: Database) -> None:
+async def _count_stored_calls(database: Database) -> None:
     """Counts the stored model calls, which were not counted before."""
     sizes: dict[str, int] = {}
     wanted: Document = {"type": {"$in": ["llm.request", "llm.response"]}}
@@ -82,7 +82,7 @@ async def _count_kept_calls(database: Database) -> None:
 MIGRATIONS = (
     Migration("what a model read of a result stands with its event", _outputs_beside_their_events),
     Migration("what a run used stands on it so that it can be summed up", _sum_usage_of_runs),
-    Migration("what is kept of model calls is counted", _count_kept_calls),
+    Migration("what is kept of model calls is counted", _count_stored_calls),
 )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from pymongo.errors import OperationFailure
 
 from backend_api.conversations.domain.spending import NO_TIME_ZONE, Spent, SpentPage, SpentQuery, SpentRow
-from backend_api.conversations.mongo.used_documents import SUMMED, add_used
+from backend_api.conversations.mongo.usage_documents import SUMMED, add_used
 from backend_api.kit.errors import InvalidError
 from backend_api.kit.mongo.database import Database, Document
 from backend_api.kit.mongo.transactions import store_errors

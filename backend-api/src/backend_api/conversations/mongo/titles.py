@@ -16,7 +16,7 @@ from backend_api.conversations.application.event_json import dump, payload_field
 from backend_api.conversations.domain.entity import RunId, SessionStatus
 from backend_api.conversations.domain.titles import MAX_ATTEMPTS, DueTitle
 from backend_api.conversations.mongo.event_documents import insert_events, number
-from backend_api.conversations.mongo.used_documents import usage_of, used_of
+from backend_api.conversations.mongo.usage_documents import usage_fields, usage_of
 from backend_api.kit.ids import SessionId, UserId
 from backend_api.kit.mongo.database import Database, Document
 from backend_api.kit.mongo.transactions import in_transaction, store_errors
@@ -119,7 +119,7 @@ class MongoTitles:
             await self._count_past(transaction, due, used)
         elif isinstance(run.get("usage"), str):
             usage = combine(Usage(**json.loads(run["usage"])), used)
-            change = {"$set": {"usage": dump(payload_fields(usage)), **used_of(usage)}}
+            change = {"$set": {"usage": dump(payload_fields(usage)), **usage_fields(usage)}}
             await runs.update_one(wanted, change, session=transaction)
 
     async def _count_past(self, transaction: AsyncClientSession, due: DueTitle, used: Usage) -> None:
@@ -127,7 +127,7 @@ class MongoTitles:
         past, wanted = self._database["past_usage"], {"_id": due.run_id}
         known = await past.find_one(wanted, session=transaction)
         total = combine(usage_of(known["used"]), used) if known is not None else used
-        if change := used_of(total):
+        if change := usage_fields(total):
             fields: Document = {"user_id": {"$literal": due.user_id}, "created_at": "$$NOW"} if known is None else {}
             await past.update_one(
                 wanted, [{"$set": {**_as_literals(change), **fields}}], upsert=True, session=transaction

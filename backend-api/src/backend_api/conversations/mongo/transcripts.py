@@ -20,7 +20,7 @@ from backend_api.agent.tasks import NO_TASKS
 from backend_api.agent.usage import combine
 from backend_api.conversations.mongo.event_documents import read_events, read_up_to
 from backend_api.conversations.mongo.paths import on_path, read_path
-from backend_api.conversations.mongo.told_tasks import AT_ONCE
+from backend_api.conversations.mongo.stored_tasks import AT_ONCE
 from backend_api.kit.ids import SessionId
 from backend_api.kit.mongo.database import Database, Document
 from backend_api.kit.mongo.transactions import store_errors

@@ -22,10 +22,10 @@ from backend_api.conversations.domain.entity import RunId
 from backend_api.conversations.domain.live_text import (
     TextKey,
     TextPayload,
-    ended_text,
+    completed_text,
     ends_all_texts,
+    last_read_seq,
     live_text,
-    seen_by,
     text_key,
 )
 from backend_api.conversations.ports import StreamListener
@@ -121,7 +121,7 @@ class RedisSessionStream:
         written any more."""
         if not events:
             return
-        ended = [key for event in events if (key := ended_text(event.payload)) is not None]
+        ended = [key for event in events if (key := completed_text(event.payload)) is not None]
         self.forget(session_id, ended)
         is_over = any(ends_all_texts(event.payload) for event in events)
         if is_over:
@@ -192,7 +192,7 @@ class RedisSessionStream:
     def _text(self, session_id: str, run_id: str, key: str, payload: TextPayload) -> _Text | None:
         texts = self._texts.setdefault(session_id, {})
         if payload.offset == 0:
-            texts[key] = _Text(run_id, seen_by(payload))
+            texts[key] = _Text(run_id, last_read_seq(payload))
         text = texts.get(key)
         return text if text is not None and text.characters == payload.offset else None
 
@@ -292,7 +292,7 @@ def _events_from(data: bytes) -> list[Event]:
     cut."""
     events = [event_from(values) for values in json.loads(data)]
     if len(events) == 1 and events[0].seq is None:
-        events[0].written_once(lambda _: data[1:-1])
+        events[0].serialized_once(lambda _: data[1:-1])
     return events
 
 

@@ -112,7 +112,7 @@ async def log_out(
 ) -> Response:
     """End the log-in of the token, or of the page's cookie."""
     cookies = read_cookies(request) if is_own_page(request) else []
-    caller = await _caller_who_leaves(authenticate, bearer, has_cookie=bool(cookies))
+    caller = await _caller_to_log_out(authenticate, bearer, has_cookie=bool(cookies))
     if caller is None:
         for cookie in cookies:
             await log_out.by_token(cookie)
@@ -122,7 +122,7 @@ async def log_out(
     return _log_out_response(request)
 
 
-async def _caller_who_leaves(authenticate: Authenticate, bearer: str | None, *, has_cookie: bool) -> Caller | None:
+async def _caller_to_log_out(authenticate: Authenticate, bearer: str | None, *, has_cookie: bool) -> Caller | None:
     """The caller, or None if only the page's cookie identifies the log-in: the cookie outlives the access token, and
     must end its log-in all the same."""
     if bearer is None and has_cookie:

@@ -20,7 +20,8 @@ from backend_api.mcp.application.own_servers import ServersOfUsers
 from backend_api.mcp.application.revocation import revoke
 from backend_api.mcp.application.user_sign_ins import SignInsOfUsers
 from backend_api.mcp.domain.entity import McpCause, McpServer, McpTarget
-from backend_api.mcp.domain.own import (
+from backend_api.mcp.domain.sign_in import Authorizer, SignIn, binding_of, may_sign_in, server_key
+from backend_api.mcp.domain.user_servers import (
     McpProgramError,
     McpServerNameTakenError,
     McpServerNotFoundError,
@@ -28,7 +29,6 @@ from backend_api.mcp.domain.own import (
     OwnMcpServer,
     SecretValues,
 )
-from backend_api.mcp.domain.sign_in import Authorizer, SignIn, binding_of, may_sign_in, server_key
 from backend_api.mcp.ports import McpConnector, McpServerError, Place
 from service_kit.amounts import duration_text
 
@@ -122,7 +122,7 @@ class ChangeMcpServers:
         if target is None:
             return self._show(user_id, own, {})
         trial = await self._try_server(user_id, target, session_id)
-        if await self.servers.store.keep_trial(user_id, own, trial):
+        if await self.servers.store.store_trial(user_id, own, trial):
             return self._show(user_id, replace(own, trial=trial), await self.sign_ins.of(user_id))
         # The server was changed or deleted meanwhile, so the outcome is not stored.
         known = await self._existing(user_id, name)

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from backend_api.kit.ids import UserId
 from backend_api.mcp.domain.entity import McpServer, McpTarget
-from backend_api.mcp.domain.own import OwnMcpServer, OwnMcpServers, SecretValues
+from backend_api.mcp.domain.user_servers import OwnMcpServer, OwnMcpServers, SecretValues
 from backend_api.settings.domain.errors import SecretUnreadableError
 from backend_api.settings.ports import SecretBox
 

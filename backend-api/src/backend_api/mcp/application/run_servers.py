@@ -18,11 +18,11 @@ from backend_api.agent.tool import Done, Tool, ToolCall, ToolSpec
 from backend_api.conversations.domain.entity import Lease
 from backend_api.conversations.ports import EventLog
 from backend_api.kit.ids import UserId
-from backend_api.mcp.application.pinned import (
+from backend_api.mcp.application.pinned_tools import (
     Found,
     failed,
+    failed_refresh,
     is_other,
-    kept,
     notice_of_failure,
     notice_of_too_large,
     notice_of_too_many,
@@ -185,7 +185,7 @@ class _Run:
         except McpServerError as error:
             if pinned is not None:
                 # The tools on offer stay, recorded again; a call shows whether they still work.
-                return Found(listing=pinned, items=kept(target, pinned, known))
+                return Found(listing=pinned, items=failed_refresh(target, pinned, known))
             return Found(items=failed(target, error, known))
         return Found(listing=listing, items=ready(target, listing, known))
 
@@ -212,18 +212,18 @@ class _Run:
                 done = await connection.call(name, call)
             except McpNotCalledError:
                 # Repeat it over a new connection with a new session: nothing was done.
-                call.mark_begun(False)
+                call.mark_started(False)
                 await self._drop(target, connection)
                 connection = await self._ready_for(call, target, said)
                 done = await connection.call(name, call)
         except McpServerError as error:
             if isinstance(error, McpNotCalledError):
-                call.mark_begun(False)
+                call.mark_started(False)
                 self._count_failure(target)
-            said_of = MAY_HAVE_RUN if call.has_begun else GONE
+            template = MAY_HAVE_RUN if call.has_begun else GONE
             if error.cause in ("needs_sign_in", "needs_scope", "scope_refused"):
-                said_of = FORBIDDEN
-            output = said_of.format(name=target.name, reason=error)
+                template = FORBIDDEN
+            output = template.format(name=target.name, reason=error)
             return Done(success=False, output=output, events=self._report_failure(target, error))
         if connection.is_doubtful:
             await self._drop(target, connection)
@@ -234,12 +234,12 @@ class _Run:
 
     async def _ready_for(self, call: ToolCall, target: McpTarget, said: list[McpUpdated | Notice]) -> McpConnection:
         """The connection for a call; `said` gets an event if the server now lists other tools."""
-        call.mark_begun(False)
+        call.mark_started(False)
         is_new = target.name not in self._connections
         connection = await self._connected(target)
         if is_new and not said:
             said += await self._changed(target, connection)
-        call.mark_begun(True)
+        call.mark_started(True)
         return connection
 
     async def _drop(self, target: McpTarget, connection: McpConnection) -> None:

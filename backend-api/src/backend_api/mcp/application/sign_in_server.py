@@ -14,7 +14,6 @@ from backend_api.mcp.application.own_servers import ServersOfUsers
 from backend_api.mcp.application.revocation import revoke
 from backend_api.mcp.application.user_sign_ins import SignInsOfUsers
 from backend_api.mcp.domain.entity import McpTarget
-from backend_api.mcp.domain.own import McpServerNotFoundError
 from backend_api.mcp.domain.sign_in import (
     PENDING_S,
     Authorizer,
@@ -28,6 +27,7 @@ from backend_api.mcp.domain.sign_in import (
     may_sign_in,
     server_key,
 )
+from backend_api.mcp.domain.user_servers import McpServerNotFoundError
 from backend_api.settings.domain.errors import SecretUnreadableError
 
 MOST_TRIES = 10

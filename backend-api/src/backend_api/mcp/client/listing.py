@@ -10,7 +10,7 @@ from backend_api.agent.shortening import shorten
 from backend_api.agent.tool_rules import is_named
 from backend_api.kit.masking import Mask
 from backend_api.kit.unseen import UNSEEN
-from backend_api.mcp.client.outermost import UnusableError
+from backend_api.mcp.client.argument_schema import UnusableError
 from backend_api.mcp.client.schemas import SchemaReader
 from backend_api.mcp.domain.entity import MAX_TOOLS, Listing, McpServer, McpTool, public_name
 

@@ -42,7 +42,7 @@ def to_done(result: CallToolResult, mask: Mask) -> Done:
     picture = next((found for _, found in blocks if found is not None), None)
     texts = [_block_text(block, found) for block, found in blocks]
     count = sum(isinstance(block, ImageContent) or found is not None for block, found in blocks)
-    output = "\n".join(filter(None, [*texts, _told_hidden(count, picture is not None)]))
+    output = "\n".join(filter(None, [*texts, _hidden_note(count, picture is not None)]))
     if not output and result.structured_content is not None:
         output = json.dumps(result.structured_content, ensure_ascii=False)
     success = not result.is_error
@@ -63,7 +63,7 @@ def to_done(result: CallToolResult, mask: Mask) -> Done:
     )
 
 
-def _told_hidden(count: int, is_one_shown: bool) -> str:
+def _hidden_note(count: int, is_one_shown: bool) -> str:
     """The note on how many pictures are not shown."""
     if count <= is_one_shown:
         return ""

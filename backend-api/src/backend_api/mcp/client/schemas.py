@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from backend_api.kit.unseen import UNSEEN
-from backend_api.mcp.client.outermost import (
+from backend_api.mcp.client.argument_schema import (
     MAX_POINTER_CHARACTERS,
     NO_SCHEMA,
     UnusableError,
     are_texts,
     drop_nulls,
+    flat_arguments,
     found_at,
-    outermost,
 )
 from service_kit.amounts import size_text
 
@@ -86,7 +86,7 @@ class SchemaReader:
         self._looked_at += size if size <= MAX_LOOKED_AT_BYTES else _UNREADABLE_BYTES
         if size > MAX_LOOKED_AT_BYTES:
             raise UnusableError(f"its schema has more than {size_text(MAX_LOOKED_AT_BYTES)}")
-        arguments = outermost(whole)
+        arguments = flat_arguments(whole)
         kept: dict[str, Any] = {"type": "object", "properties": arguments.properties}
         if arguments.required or "required" in whole:
             kept["required"] = arguments.required

@@ -14,7 +14,7 @@ from backend_api.kit.mongo.beanie_updates import find_one_and_update
 from backend_api.kit.mongo.database import Document
 from backend_api.kit.mongo.transactions import store_errors
 from backend_api.mcp.domain.entity import McpServer
-from backend_api.mcp.domain.own import MAX_OWN_SERVERS, McpTrial, OwnMcpServer, TooManyMcpServersError
+from backend_api.mcp.domain.user_servers import MAX_OWN_SERVERS, McpTrial, OwnMcpServer, TooManyMcpServersError
 from backend_api.mcp.mongo.documents import McpServersDocument
 from backend_api.settings.domain.entity import Sealed
 from backend_api.settings.mongo.user_settings import notify_of_settings
@@ -41,7 +41,7 @@ class MongoMcpServers:
             if await find_one_and_update(McpServersDocument, wanted, [{"$set": change}]) is None:
                 raise TooManyMcpServersError
 
-    async def keep_trial(self, user_id: UserId, tried: OwnMcpServer, trial: McpTrial) -> bool:
+    async def store_trial(self, user_id: UserId, tried: OwnMcpServer, trial: McpTrial) -> bool:
         as_tried = {name: value for name, value in _document_of(tried).items() if name != "trial"}
         return await self._changed(user_id, as_tried, {"servers.$.trial": _trial_of(trial)})
 

@@ -40,7 +40,7 @@ class OAuthAuthorizer:
                 asyncio.timeout(BEGIN_S),
                 flow.bounded_http(self._networks.of(target.server.source), user_id) as http,
             ):
-                return await flow.begun(http, target.filled, redirect_uri, scopes, client_document)
+                return await flow.begin(http, target.filled, redirect_uri, scopes, client_document)
         except TimeoutError as error:
             raise McpSignInError(TOO_SLOW.format(BEGIN_S)) from error
 
@@ -51,7 +51,7 @@ class OAuthAuthorizer:
                 asyncio.timeout(ASK_S),
                 flow.bounded_http(self._networks.of(pending.source), pending.user_id) as http,
             ):
-                return await flow.redeemed(http, pending, code)
+                return await flow.redeem(http, pending, code)
         except TimeoutError as error:
             raise McpSignInError(TOO_SLOW.format(ASK_S)) from error
 
@@ -59,7 +59,7 @@ class OAuthAuthorizer:
         flow = await asyncio.to_thread(_load)
         try:
             async with asyncio.timeout(ASK_S), flow.bounded_http(self._networks.of(source), user_id) as http:
-                return await flow.renewed(http, grant)
+                return await flow.renew(http, grant)
         except TimeoutError as error:
             raise RenewalFailedError(TOO_SLOW.format(ASK_S)) from error
 
@@ -69,7 +69,7 @@ class OAuthAuthorizer:
         flow = await asyncio.to_thread(_load)
         try:
             async with asyncio.timeout(REVOKE_S), flow.bounded_http(self._networks.of(source), user_id) as http:
-                await flow.revoked(http, grant)
+                await flow.revoke(http, grant)
         except TimeoutError as error:
             raise McpSignInError(TOO_SLOW.format(REVOKE_S)) from error
 

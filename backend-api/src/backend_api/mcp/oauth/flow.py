@@ -13,12 +13,12 @@ from backend_api.mcp.domain.sign_in import AuthorizationRequest, OAuthClient, wi
 from backend_api.mcp.oauth.bounded_http import BoundedHttp, bounded_http
 from backend_api.mcp.oauth.clients import client_for
 from backend_api.mcp.oauth.discovery import Discovered, discovered
-from backend_api.mcp.oauth.tokens import redeemed, renewed, revoked
+from backend_api.mcp.oauth.tokens import redeem, renew, revoke
 
-__all__ = ["begun", "bounded_http", "redeemed", "renewed", "revoked"]
+__all__ = ["begin", "bounded_http", "redeem", "renew", "revoke"]
 
 
-async def begun(
+async def begin(
     http: BoundedHttp, server: McpServer, redirect_uri: str, scopes: str, client_document: str
 ) -> AuthorizationRequest:
     """Begins a sign-in. `scopes` are requested besides those the server names. Raises `McpSignInError`."""

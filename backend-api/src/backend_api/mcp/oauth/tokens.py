@@ -31,7 +31,7 @@ NO_TOKEN = "The authorization server issued no usable token."
 _LATER = (408, 429)
 
 
-async def redeemed(http: BoundedHttp, pending: PendingSignIn, code: str) -> Grant:
+async def redeem(http: BoundedHttp, pending: PendingSignIn, code: str) -> Grant:
     """Exchanges a code for tokens. Raises `McpSignInError`."""
     form = {
         "grant_type": "authorization_code",
@@ -48,7 +48,7 @@ async def redeemed(http: BoundedHttp, pending: PendingSignIn, code: str) -> Gran
         raise McpSignInError(NO_TOKEN) from error
 
 
-async def renewed(http: BoundedHttp, grant: Grant) -> Grant:
+async def renew(http: BoundedHttp, grant: Grant) -> Grant:
     """Renews the tokens of a grant. Raises `RenewalRefusedError`, `RenewalFailedError`."""
     form = {"grant_type": "refresh_token", "refresh_token": grant.refresh_token}
     try:
@@ -66,7 +66,7 @@ async def renewed(http: BoundedHttp, grant: Grant) -> Grant:
         raise RenewalFailedError(NO_TOKEN) from error
 
 
-async def revoked(http: BoundedHttp, grant: Grant) -> None:
+async def revoke(http: BoundedHttp, grant: Grant) -> None:
     """Revokes both tokens: not every server revokes one with the other. Raises `McpSignInError`."""
     tokens = [("refresh_token", grant.refresh_token), ("access_token", grant.access_token)]
     for kind, token in tokens:

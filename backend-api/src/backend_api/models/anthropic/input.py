@@ -21,7 +21,7 @@ from backend_api.agent.model import (
 )
 from backend_api.agent.pictures import Image
 from backend_api.models.anthropic.computer_tool import ComputerForm, written
-from backend_api.models.wire.added import added_of
+from backend_api.models.wire.extra_fields import extra_of
 from backend_api.models.wire.faults import as_object
 from backend_api.models.wire.tool_calls import arguments_of
 from backend_api.models.wire.tool_search import found_by
@@ -136,7 +136,7 @@ def _image(image: Image) -> dict[str, Any]:
 
 
 def _call(call: ToolRequest, computer: ComputerForm | None, model: str) -> dict[str, Any]:
-    return written(call, computer) | as_object(added_of(call.opaque, "messages", model).get("call"))
+    return written(call, computer) | as_object(extra_of(call.opaque, "messages", model).get("call"))
 
 
 def _assistant_blocks(turn: AssistantTurn, model: str) -> list[dict[str, Any]]:
@@ -146,7 +146,7 @@ def _assistant_blocks(turn: AssistantTurn, model: str) -> list[dict[str, Any]]:
             case str():
                 blocks.append({"type": "text", "text": piece})
             case Thinking():
-                added = added_of(piece.opaque, "messages", model)
+                added = extra_of(piece.opaque, "messages", model)
                 if "text" in added and blocks and blocks[-1]["type"] == "text":
                     blocks[-1] |= as_object(added["text"])
                 blocks.extend([as_object(added["block"])] if "block" in added else _thinking_blocks(piece))

@@ -19,24 +19,24 @@ from backend_api.agent.model import (
 from backend_api.models.anthropic.computer_tool import BETAS, ComputerForm, call_of, declared, form_of
 from backend_api.models.anthropic.input import CACHED, Form, calls_unthought, messages_of, spoken_in
 from backend_api.models.model_facts import FactsOf, ModelFacts, elsewhere
-from backend_api.models.wire.added import added_json, added_part, fields_beyond, text_of
 from backend_api.models.wire.bounds import MOST_CALLS, TIMEOUTS, Timeouts, tokens, too_many_calls
 from backend_api.models.wire.endings import broken_off, ending_of, is_ending, without_reason
 from backend_api.models.wire.endpoint import CONNECTIONS, Endpoint, ProviderApi, custom_headers
+from backend_api.models.wire.extra_fields import extra_json, extra_part, fields_beyond, text_of
 from backend_api.models.wire.faults import fault_in_stream
 from backend_api.models.wire.property_names import PropertyNames
+from backend_api.models.wire.provider_stream import ask, cut
 from backend_api.models.wire.surrogates import json_of
 from backend_api.models.wire.thinking import claude_fields
 from backend_api.models.wire.tool_calls import (
     RepeatedCalls,
     arguments_of,
-    given_arguments,
+    arguments_text,
     is_nothing,
-    last_given,
+    without_empty_start,
 )
 from backend_api.models.wire.tool_search import loaded_in, searches
 from backend_api.models.wire.turns import body_of
-from backend_api.models.wire.wire import ask, cut
 
 ANTHROPIC = ProviderApi(name="Anthropic", key_setting="ANTHROPIC_API_KEY")
 VERSION = "2026-10-21"
@@ -103,8 +103,8 @@ class _Block:
     @property
     def raw(self) -> str:
         """The arguments of a call, which may be complete at its start."""
-        raw, given = last_given("".join(self.pieces)), self.fields.get("input")
-        return given_arguments(given) if given and is_nothing(raw) else raw
+        raw, given = without_empty_start("".join(self.pieces)), self.fields.get("input")
+        return arguments_text(given) if given and is_nothing(raw) else raw
 
 
 @dataclass(slots=True)
@@ -227,14 +227,14 @@ class _State:
                 return self._called(block)
             case "text" if block is not None:
                 added = fields_beyond(block.fields, _TEXT_FIELDS)
-                return [added_part("messages", self.model, text=added)] if added else []
+                return [extra_part("messages", self.model, text=added)] if added else []
             case kind if block is not None and kind and kind not in _KINDS:
                 # From a tool of the provider's own, or of a new kind.
                 given: dict[str, Any] = {"input": arguments_of(block.raw)} if block.pieces else {}
                 given |= {
                     name: "".join((text_of(block.fields.get(name)), *texts)) for name, texts in block.more.items()
                 }
-                return [added_part("messages", self.model, block=block.fields | given)]
+                return [extra_part("messages", self.model, block=block.fields | given)]
             case _:
                 return []
 
@@ -246,7 +246,7 @@ class _State:
             call_of(fields.get("id") or "", fields.get("name") or "", toolset, block.raw, self.computer)
         )
         if added and part.request.opaque is None:
-            part = ToolCallPart(replace(part.request, opaque=added_json("messages", self.model, call=added)))
+            part = ToolCallPart(replace(part.request, opaque=extra_json("messages", self.model, call=added)))
         return [*self.made.new([part])]
 
     def _count(self, usage: dict[str, Any] | None) -> list[Part]:

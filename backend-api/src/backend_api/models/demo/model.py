@@ -28,7 +28,7 @@ from backend_api.agent.model import (
 )
 from backend_api.agent.title import ASKED
 from backend_api.agent.tool_families import USE_TOOL
-from backend_api.agent.used_tools import meant_by
+from backend_api.agent.use_tool_calls import resolve_call
 from backend_api.models.demo.player import next_reply
 from backend_api.models.demo.titles import title_for
 
@@ -66,7 +66,7 @@ class DemoModel:
             return
         told = frozenset(tool.name for tool in request.tools)
         tools = told | _in_families(request) if USE_TOOL in told else told
-        reply = next_reply([*map(_as_meant, request.turns)], tools, is_subagent=YOUR_PART in request.system)
+        reply = next_reply([*map(_with_resolved_calls, request.turns)], tools, is_subagent=YOUR_PART in request.system)
         if request.thinking in ("high", "max"):
             for piece in _PIECE.findall(reply.thought):
                 yield ThinkingPart(piece)
@@ -87,11 +87,11 @@ def _in_families(request: ModelRequest) -> frozenset[str]:
     return frozenset(name for line in _LISTED.findall(request.system) for name in _NAME.findall(line))
 
 
-def _as_meant(turn: Turn) -> Turn:
+def _with_resolved_calls(turn: Turn) -> Turn:
     """The turn with calls through the generic tool replaced by calls of the tools they meant."""
     if not isinstance(turn, AssistantTurn):
         return turn
-    return replace(turn, calls=tuple(meant_by(call).request for call in turn.calls))
+    return replace(turn, calls=tuple(resolve_call(call).request for call in turn.calls))
 
 
 def _through_pair(call: ToolRequest) -> ToolRequest:

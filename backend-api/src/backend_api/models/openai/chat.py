@@ -25,14 +25,14 @@ from backend_api.models.openai.chat_messages import messages_of
 from backend_api.models.openai.chat_whole_messages import WholeMessages
 from backend_api.models.openai.client import OpenAiClient, openai_fault
 from backend_api.models.openai.reasoning_details import LISTS, REASONING, ReasoningDetails
-from backend_api.models.wire.added import Json, added_part, merge, text_of
 from backend_api.models.wire.bounds import tokens
 from backend_api.models.wire.endings import broken_off, ending_of, is_ending, nothing_sent, without_reason
 from backend_api.models.wire.endpoint import ProviderApi
+from backend_api.models.wire.extra_fields import Json, extra_part, merge, text_of
 from backend_api.models.wire.faults import as_object, is_fault
+from backend_api.models.wire.provider_stream import cut
 from backend_api.models.wire.thinking import openai_fields
 from backend_api.models.wire.turns import body_of
-from backend_api.models.wire.wire import cut
 
 _PLAIN = frozenset({"role", "content"})
 _KNOWN = _PLAIN | {"tool_calls", "function_call", "refusal", "audio", "metadata", *REASONING, *LISTS}
@@ -82,9 +82,9 @@ class _State:
             choice: dict[str, Any] = choices[0] or {}
             delta: dict[str, Any] = choice.get("delta") or {}
             if delta:
-                parts = self._said(delta)
+                parts = self._read_delta(delta)
             elif message := choice.get("message"):
-                parts = self._said_whole(message)
+                parts = self._read_whole_message(message)
             if is_ending(word := choice.get("finish_reason")):
                 self._finish(word, choice)
             usage = usage or as_object(choice.get("usage"))
@@ -114,23 +114,23 @@ class _State:
             reason = "refusal"
         elif calls and reason == "stop":
             reason = "tool_calls"
-        added = [added_part("chat", self.model, message=self.added)] if self.added else []
-        return [*self._kept(), *added, *calls, FinishPart(reason)]
+        added = [extra_part("chat", self.model, message=self.added)] if self.added else []
+        return [*self._end_thinking(), *added, *calls, FinishPart(reason)]
 
-    def _said_whole(self, message: dict[str, Any]) -> list[Part]:
+    def _read_whole_message(self, message: dict[str, Any]) -> list[Part]:
         """Reads a message that comes instead of a delta; one that follows deltas only repeats them."""
         if self.messages is None and not self.is_empty:
             return []
         self.messages = self.messages or WholeMessages()
-        return self._said(self.messages.changes(message))
+        return self._read_delta(self.messages.changes(message))
 
-    def _said(self, delta: dict[str, Any]) -> list[Part]:
+    def _read_delta(self, delta: dict[str, Any]) -> list[Part]:
         text = delta.get("content")
         if isinstance(text, str) and delta.keys() <= _PLAIN:
             if not text:
                 return []
             self.is_empty = False
-            return [*self._kept(), TextPart(text)] if self.details or self.content.is_open else [TextPart(text)]
+            return [*self._end_thinking(), TextPart(text)] if self.details or self.content.is_open else [TextPart(text)]
         parts = self._thinking(delta)
         if text:
             parts += [*self._details(), *self._text(text)]
@@ -140,7 +140,7 @@ class _State:
         is_called = self._take_calls(delta)
         self.is_empty = self.is_empty and not parts and not is_called
         if not delta.keys() <= _KNOWN:
-            merge(self.added, {name: value for name, value in delta.items() if _goes_back(name, value)})
+            merge(self.added, {name: value for name, value in delta.items() if _is_returned(name, value)})
         return parts
 
     def _take_calls(self, delta: dict[str, Any]) -> bool:
@@ -181,7 +181,7 @@ class _State:
         is_shown = self.is_thinking_shown
         return [part for kept in self.details.values() for part in kept.parts(is_shown=is_shown)]
 
-    def _kept(self) -> list[Part]:
+    def _end_thinking(self) -> list[Part]:
         """The data to be sent back of the thinking that ends here."""
         return [*self._details(), *self.content.closing()]
 
@@ -197,7 +197,7 @@ class _State:
             raise openai_fault(event, self.api)
 
 
-def _goes_back(name: str, value: object) -> bool:
+def _is_returned(name: str, value: object) -> bool:
     """Whether an unknown field of a message has to be sent back to the provider: strict servers refuse other fields,
     even those they send themselves."""
     return bool(value) and name not in _KNOWN and (isinstance(value, dict) or "signature" in name or "thought" in name)

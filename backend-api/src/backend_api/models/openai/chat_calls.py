@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from backend_api.agent.model import Part
-from backend_api.models.wire.added import Json, added_json, fields_beyond, merge
 from backend_api.models.wire.bounds import MAX_NAME_CHARACTERS, MOST_CALLS, too_many_calls
+from backend_api.models.wire.extra_fields import Json, extra_json, fields_beyond, merge
 from backend_api.models.wire.faults import as_object
-from backend_api.models.wire.tool_calls import arguments_of, call_part, given_arguments, is_nothing
+from backend_api.models.wire.tool_calls import arguments_of, arguments_text, call_part, is_nothing
 
 _KNOWN = frozenset({"index", "id", "type", "function", "name", "arguments"})
 _KNOWN_OF_FUNCTION = frozenset({"name", "arguments", "parameters"})
@@ -106,7 +106,7 @@ class ChatCalls:
         if raws == [""] and not call.name:
             return []
         added = {"call": call.added, "function": call.added_to_function}
-        opaque = added_json("chat", self.model, **added) if call.added or call.added_to_function else None
+        opaque = extra_json("chat", self.model, **added) if call.added or call.added_to_function else None
         return [call_part(call.id, call.name, raw, arguments_of(raw), opaque=opaque) for raw in raws]
 
     def _call_of(self, identifier: str, index: object, name: str, piece: str) -> _ChatCall:
@@ -132,7 +132,7 @@ def _piece(function: Json, given: Json) -> str:
         arguments = function.get("parameters") if "parameters" in function else given.get("arguments")
     if arguments is None or isinstance(arguments, str):
         return arguments or ""
-    return given_arguments(arguments)
+    return arguments_text(arguments)
 
 
 def _is_other(call: _ChatCall, identifier: str, index: object, name: str, piece: str) -> bool:

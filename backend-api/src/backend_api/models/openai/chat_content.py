@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from backend_api.agent.model import AssistantTurn, Part, TextPart, ThinkingPart
-from backend_api.models.wire.added import Json, added_json, added_of, added_part, fields_beyond, merge, text_of
+from backend_api.models.wire.extra_fields import Json, extra_json, extra_of, extra_part, fields_beyond, merge, text_of
 from backend_api.models.wire.faults import as_object
 
 _TEXTS = frozenset({"text", "output_text"})
@@ -40,7 +40,7 @@ class ContentParts:
     def closing(self) -> list[Part]:
         """Ends the open thinking part."""
         thought, self._thought = self._thought, None
-        return [] if thought is None else [ThinkingPart("", opaque=added_json("chat", self.model, thought=thought))]
+        return [] if thought is None else [ThinkingPart("", opaque=extra_json("chat", self.model, thought=thought))]
 
     def _parts_of(self, one: object) -> list[Part]:
         fields = as_object(one)
@@ -50,10 +50,10 @@ class ContentParts:
         if not fields or kind in _TEXTS or (kind is None and "text" in fields):
             text = text_of(one)
             added = fields_beyond(fields, _TEXT_FIELDS)
-            beside = [added_part("chat", self.model, text=added)] if added else []
+            beside = [extra_part("chat", self.model, text=added)] if added else []
             return [*self.closing(), *([TextPart(text)] if text else []), *beside]
         return (
-            [] if kind in _NOT_KEPT or kind is None else [*self.closing(), added_part("chat", self.model, part=fields)]
+            [] if kind in _NOT_KEPT or kind is None else [*self.closing(), extra_part("chat", self.model, part=fields)]
         )
 
     def _thinking(self, fields: Json, kind: str) -> list[Part]:
@@ -72,7 +72,7 @@ class ContentParts:
 
 
 @dataclass(slots=True)
-class _Written:
+class _PartsInProgress:
     """A list of content parts being written; the turn's text is written up to `begin`."""
 
     turn: AssistantTurn
@@ -88,10 +88,10 @@ class _Written:
 
 def content_of(turn: AssistantTurn, model: str) -> str | list[Json] | None:
     """The content of an assistant's message: a text, unless the model sent parts of another kind."""
-    written = _Written(turn)
+    written = _PartsInProgress(turn)
     is_list = False
     for thinking in turn.thinking:
-        added = added_of(thinking.opaque, "chat", model)
+        added = extra_of(thinking.opaque, "chat", model)
         if not added.keys() & {"thought", "text", "part"}:
             continue
         is_list = True
@@ -110,7 +110,7 @@ def fields_of(turn: AssistantTurn, model: str) -> Json:
     """The fields that the provider added to the message itself."""
     fields: dict[str, Any] = {}
     for thinking in turn.thinking:
-        merge(fields, as_object(added_of(thinking.opaque, "chat", model).get("message")))
+        merge(fields, as_object(extra_of(thinking.opaque, "chat", model).get("message")))
     return fields
 
 

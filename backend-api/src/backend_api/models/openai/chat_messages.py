@@ -21,7 +21,7 @@ from backend_api.agent.model import (
 from backend_api.agent.pictures import Image
 from backend_api.models.openai.chat_content import content_of, fields_of
 from backend_api.models.openai.reasoning_details import LISTS
-from backend_api.models.wire.added import added_of
+from backend_api.models.wire.extra_fields import extra_of
 from backend_api.models.wire.faults import as_object
 from backend_api.models.wire.thinking import empty_reasoning
 from backend_api.models.wire.tool_calls import arguments_of
@@ -151,7 +151,7 @@ def _assistant_message(turn: AssistantTurn, model: str) -> dict[str, Any]:
 
 
 def _call(call: ToolRequest, model: str) -> dict[str, Any]:
-    added = added_of(call.opaque, "chat", model)
+    added = extra_of(call.opaque, "chat", model)
     function = {"name": call.name, "arguments": call.arguments_json}
     written = {"id": call.call_id, "type": "function", "function": function | as_object(added.get("function"))}
     return written | as_object(added.get("call"))

@@ -6,16 +6,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from backend_api.models.openai.reasoning_details import REASONING
-from backend_api.models.wire.added import Json
+from backend_api.models.wire.extra_fields import Json
 
 _TEXTS = ("content", *REASONING)
 
 
 @dataclass(slots=True)
 class _Text:
-    """One text of a message; `told` is the text so far while it may be a growing one."""
+    """One text of a message; `text` is the text so far while it may be a growing one."""
 
-    told: str = ""
+    text: str = ""
     grows: bool | None = None
     """Whether each message has the whole text so far; None until that is clear."""
     repeats: int = 0
@@ -25,20 +25,20 @@ class _Text:
         """The new part of the next text."""
         if self.grows is False or not text:
             return text
-        if not self.told:
-            self.told = text
+        if not self.text:
+            self.text = text
             return text
-        if text.startswith(self.told):
-            added = text[len(self.told) :]
-            self.told = text
+        if text.startswith(self.text):
+            added = text[len(self.text) :]
+            self.text = text
             if added:
                 self.grows = True
             elif self.grows is None:
                 self.repeats += 1
             return added
-        if self.grows and self.told.startswith(text):
+        if self.grows and self.text.startswith(text):
             return ""
-        again = self.told * self.repeats if self.grows is None else ""
+        again = self.text * self.repeats if self.grows is None else ""
         self.grows = False
         return again + text
 

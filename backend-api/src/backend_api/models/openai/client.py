@@ -12,7 +12,7 @@ from backend_api.models.model_facts import OPENAI_HOST, FactsOf, unknown
 from backend_api.models.wire.bounds import TIMEOUTS, Timeouts
 from backend_api.models.wire.endpoint import CONNECTIONS, Endpoint, ProviderApi, custom_headers
 from backend_api.models.wire.faults import fault_in_stream
-from backend_api.models.wire.wire import StreamState, ask
+from backend_api.models.wire.provider_stream import StreamState, ask
 
 OPENAI = ProviderApi(name="The OpenAI-compatible provider", key_setting="OPENAI_API_KEY")
 """The provider at `OPENAI_BASE_URL`; a provider with settings of its own brings its own."""

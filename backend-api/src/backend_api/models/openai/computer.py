@@ -35,7 +35,7 @@ Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class ComputerItems:
     """The items for one of our calls and its result in a conversation; empty if the items of another call cover
     them."""
 
@@ -123,17 +123,17 @@ def _checks(pending: object) -> list[SafetyCheck]:
     ]
 
 
-def written_in(request: ModelRequest, form: ComputerForm | None) -> dict[str, Written]:
+def computer_items(request: ModelRequest, form: ComputerForm | None) -> dict[str, ComputerItems]:
     """The items for all calls written in this form, by our calls' ids."""
     if form is None:
         return {}
     said = [turn for turn in request.turns if isinstance(turn, AssistantTurn) and any(one.opaque for one in turn.calls)]
     results = {turn.call_id: turn for turn in request.turns if said and isinstance(turn, ToolTurn)}
-    found: dict[str, Written] = {}
+    found: dict[str, ComputerItems] = {}
     for turn in said:
         for item, calls in _groups(turn.calls):
             if form == "computer" or item.get("action"):
-                found |= _written(item, calls, results, request, form)
+                found |= _items_of_call(item, calls, results, request, form)
     return found
 
 
@@ -152,9 +152,9 @@ def _groups(calls: Sequence[ToolRequest]) -> list[tuple[Json, list[ToolRequest]]
     return found
 
 
-def _written(
+def _items_of_call(
     item: Json, calls: Sequence[ToolRequest], results: dict[str, ToolTurn], request: ModelRequest, form: ComputerForm
-) -> dict[str, Written]:
+) -> dict[str, ComputerItems]:
     """The items of one computer call; none if one of its calls failed or was not run, or if the screenshot after the
     last can't be sent."""
     done = [results[call.call_id] for call in calls if call.call_id in results and results[call.call_id].success]
@@ -175,12 +175,12 @@ def _written(
     if checks:
         # It ran, so a person allowed it: calls with safety checks always ask (`capabilities/approval.py`).
         answer["acknowledged_safety_checks"] = checks
-    only_one = Written([said], [answer])
+    only_one = ComputerItems([said], [answer])
     first, *others = calls
     if not others:
         return {first.call_id: only_one}
     return {
-        **{call.call_id: Written() for call in others[:-1]},
-        first.call_id: Written(call=[said]),
-        others[-1].call_id: Written(result=[answer]),
+        **{call.call_id: ComputerItems() for call in others[:-1]},
+        first.call_id: ComputerItems(call=[said]),
+        others[-1].call_id: ComputerItems(result=[answer]),
     }

@@ -27,24 +27,24 @@ from backend_api.models.openai.responses_input import items_of
 from backend_api.models.openai.responses_items import (
     OpenCall,
     OpenCalls,
-    Told,
+    SeenTexts,
     completed,
+    content_text,
     output_of,
     raw_arguments,
-    said_in,
 )
 from backend_api.models.openai.tool_search import declared_search, searched
-from backend_api.models.wire.added import added_json, added_part, fields_beyond, text_of
 from backend_api.models.wire.bounds import MOST_CALLS, tokens, too_many_calls
 from backend_api.models.wire.endings import broken_off, ending_of
 from backend_api.models.wire.endpoint import ProviderApi
+from backend_api.models.wire.extra_fields import extra_json, extra_part, fields_beyond, text_of
 from backend_api.models.wire.faults import as_object
+from backend_api.models.wire.provider_stream import cut
 from backend_api.models.wire.surrogates import json_of
 from backend_api.models.wire.thinking import responses_fields
 from backend_api.models.wire.tool_calls import RepeatedCalls, arguments_of, call_part, is_nothing
 from backend_api.models.wire.tool_search import searches
 from backend_api.models.wire.turns import body_of
-from backend_api.models.wire.wire import cut
 
 MIN_OUTPUT_TOKENS = 16
 """The least that the API accepts."""
@@ -77,8 +77,8 @@ class _State:
     waiting: list[ToolCallPart] = field(default_factory=list[ToolCallPart])
     """Calls whose arguments may only arrive at the end, and the calls after them."""
     made: RepeatedCalls = field(default_factory=RepeatedCalls)
-    text: Told = field(default_factory=Told)
-    thinking: Told = field(default_factory=Told)
+    text: SeenTexts = field(default_factory=SeenTexts)
+    thinking: SeenTexts = field(default_factory=SeenTexts)
     has_ended: bool = False
     """Whether an item has ended."""
     is_refused: bool = False
@@ -186,7 +186,7 @@ class _State:
             case None:
                 return []
             case "message":
-                return self._said(event, item)
+                return self._read_message(event, item)
             case "function_call":
                 return self._called(self.calls.end(event, item), item)
             case "tool_search_call" if item.get("execution") == "client":
@@ -195,7 +195,7 @@ class _State:
                 return [*self.made.new(calls_of(item, provider=self.api.name))]
             case _:
                 # From a tool of the provider's own, or of a new kind.
-                return [added_part("responses", self.model, item=item)]
+                return [extra_part("responses", self.model, item=item)]
 
     def _thought(self, event: dict[str, Any], item: dict[str, Any]) -> list[Part]:
         """The thinking in an item: its text if that did not arrive in pieces, and the data to be sent back."""
@@ -204,14 +204,14 @@ class _State:
         opaque = json_of(kept).decode() if item.get("encrypted_content") else None
         return [ThinkingPart(text, opaque=opaque)] if text or opaque else []
 
-    def _said(self, event: dict[str, Any], item: dict[str, Any]) -> list[Part]:
+    def _read_message(self, event: dict[str, Any], item: dict[str, Any]) -> list[Part]:
         """The text of a message if that did not arrive in pieces, and other fields to be sent back, such as its
         phase."""
-        said, refusal = said_in(item.get("content"))
+        said, refusal = content_text(item.get("content"))
         self.is_refused = self.is_refused or bool(refusal)
         text = self.text.rest_of_item(event, said)
         added = fields_beyond(item, _MESSAGE_FIELDS)
-        beside = [added_part("responses", self.model, message=added)] if added else []
+        beside = [extra_part("responses", self.model, message=added)] if added else []
         return [*_texts(text), *beside]
 
     def _called(self, call: OpenCall, item: dict[str, Any]) -> list[Part]:
@@ -219,7 +219,7 @@ class _State:
         without arguments is held until the end, where they may still arrive."""
         call_id, name, raw = item.get("call_id") or call.id, item.get("name") or call.name, call.arguments_with(item)
         added = fields_beyond(item, _CALL_FIELDS)
-        opaque = added_json("responses", self.model, call=added) if added else None
+        opaque = extra_json("responses", self.model, call=added) if added else None
         part = call_part(call_id, name, raw, arguments_of(raw), opaque=opaque)
         if not self.waiting and not is_nothing(raw):
             return [*self.made.new([part])]

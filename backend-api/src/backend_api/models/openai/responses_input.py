@@ -21,15 +21,15 @@ from backend_api.agent.model import (
 )
 from backend_api.agent.pictures import Image
 from backend_api.agent.tool_families import LOAD_TOOL
-from backend_api.models.openai.computer import ComputerForm, Written, functions_of, written_in
+from backend_api.models.openai.computer import ComputerForm, ComputerItems, computer_items, functions_of
 from backend_api.models.openai.tool_search import search_call, search_results
-from backend_api.models.wire.added import added_of
+from backend_api.models.wire.extra_fields import extra_of
 from backend_api.models.wire.faults import as_object
 from backend_api.models.wire.tool_calls import arguments_of
 from backend_api.models.wire.tool_search import found_by
 from backend_api.models.wire.turns import data_url, images_of, pieces_of, result_text, shown_note_text, user_text
 
-NO_COMPUTER: Mapping[str, Written] = {}
+NO_COMPUTER: Mapping[str, ComputerItems] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ def items_of(request: ModelRequest, computer: ComputerForm | None = None, *, may
     """The items in JSON, in the order of the conversation; each call and each result is an item of its own. `computer`
     is the computer tool that is declared; `may_search`: the tool search is declared."""
     request.rendered.forget()
-    written, form = written_in(request, computer), _Form(request.model, may_search)
+    written, form = computer_items(request, computer), _Form(request.model, may_search)
     as_for_all = partial(_items_json, form=form)
     found = (
         turn.once(("responses", form), as_for_all)
@@ -55,7 +55,7 @@ def items_of(request: ModelRequest, computer: ComputerForm | None = None, *, may
     return [items for items in found if items]
 
 
-def _is_alike(turn: Turn, written: Mapping[str, Written]) -> bool:
+def _is_alike(turn: Turn, written: Mapping[str, ComputerItems]) -> bool:
     """Whether the turn is written the same in all requests."""
     match turn:
         case ToolTurn():
@@ -69,13 +69,13 @@ def _is_alike(turn: Turn, written: Mapping[str, Written]) -> bool:
 
 
 def _items_json(
-    turn: Turn, request: ModelRequest | None = None, written: Mapping[str, Written] = NO_COMPUTER, *, form: _Form
+    turn: Turn, request: ModelRequest | None = None, written: Mapping[str, ComputerItems] = NO_COMPUTER, *, form: _Form
 ) -> bytes:
     return to_json(_items(turn, request, written, form))[1:-1]
 
 
 def _items(
-    turn: Turn, request: ModelRequest | None, written: Mapping[str, Written], form: _Form
+    turn: Turn, request: ModelRequest | None, written: Mapping[str, ComputerItems], form: _Form
 ) -> Sequence[dict[str, Any]]:
     match turn:
         case ToolTurn() if turn.call_id in written:
@@ -116,14 +116,14 @@ def _image(image: Image) -> dict[str, Any]:
     return {"type": "input_image", "image_url": data_url(image), "detail": "auto"}
 
 
-def _assistant_items(turn: AssistantTurn, written: Mapping[str, Written], form: _Form) -> list[dict[str, Any]]:
+def _assistant_items(turn: AssistantTurn, written: Mapping[str, ComputerItems], form: _Form) -> list[dict[str, Any]]:
     items: list[dict[str, Any]] = []
     for piece in pieces_of(turn):
         match piece:
             case str():
                 items.append(_message("assistant", piece))
             case Thinking():
-                added = added_of(piece.opaque, "responses", form.model)
+                added = extra_of(piece.opaque, "responses", form.model)
                 if "message" in added and items and items[-1].get("role") == "assistant":
                     items[-1] |= as_object(added["message"])
                 items.extend([as_object(added["item"])] if "item" in added else _reasoning(piece))
@@ -146,4 +146,4 @@ def _call(call: ToolRequest, form: _Form) -> dict[str, Any]:
         "name": call.name,
         "arguments": call.arguments_json,
     }
-    return written | as_object(added_of(call.opaque, "responses", form.model).get("call"))
+    return written | as_object(extra_of(call.opaque, "responses", form.model).get("call"))

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from backend_api.agent.model import ToolCallPart
-from backend_api.models.wire.added import text_of
 from backend_api.models.wire.bounds import MOST_CALLS, too_many_calls
+from backend_api.models.wire.extra_fields import text_of
 from backend_api.models.wire.faults import as_object
-from backend_api.models.wire.tool_calls import PartialCall, arguments_of, given_arguments, is_nothing
+from backend_api.models.wire.tool_calls import PartialCall, arguments_of, arguments_text, is_nothing
 
 Json = dict[str, Any]
 _Key = tuple[str, object]
@@ -28,7 +28,7 @@ def _keys_of(event: Json, item: Json) -> list[_Key]:
 
 
 @dataclass(slots=True)
-class Told:
+class SeenTexts:
     """The texts of one kind seen so far, by item."""
 
     _pieces: list[str] = field(default_factory=list[str])
@@ -71,20 +71,20 @@ class Told:
 
     def _rest(self, event: Json, text: str, part: object) -> str:
         keys = _keys_of(event, as_object(event.get("item")))
-        if not self._is_told(keys, text, part):
+        if not self._is_repeated(keys, text, part):
             self.add(event, text)
             return text
         for key in keys:
             self._parts.setdefault(key, set()).add(part)
         return ""
 
-    def _is_told(self, keys: Sequence[_Key], text: str, part: object) -> bool:
+    def _is_repeated(self, keys: Sequence[_Key], text: str, part: object) -> bool:
         known = [self._parts[key] for key in keys if key in self._parts]
         if self._is_open or any(part is None or part in parts for parts in known):
             return True
-        return bool(text) and (bool(known) or not keys or self._has_unnamed) and self._has_said(text)
+        return bool(text) and (bool(known) or not keys or self._has_unnamed) and self._contains(text)
 
-    def _has_said(self, text: str) -> bool:
+    def _contains(self, text: str) -> bool:
         self._looks += 1
         return self._looks > _MOST_LOOKS or text in "".join(self._pieces)
 
@@ -154,7 +154,7 @@ class OpenCalls:
 def raw_arguments(item: Json) -> str:
     """The arguments in a call's item, as text."""
     given = item.get("arguments")
-    return given if isinstance(given, str) else given_arguments(given) if given else ""
+    return given if isinstance(given, str) else arguments_text(given) if given else ""
 
 
 def output_of(response: Json) -> list[Json]:
@@ -181,7 +181,7 @@ def _completed(call: ToolCallPart, given: list[Json]) -> ToolCallPart:
     return call
 
 
-def said_in(content: object) -> tuple[str, str]:
+def content_text(content: object) -> tuple[str, str]:
     """The text of a message's content, and the part of it that is a refusal."""
     if not isinstance(content, list):
         content = [content]

@@ -11,9 +11,9 @@ from typing import Any
 
 from backend_api.agent.model import NoteTurn, ToolCallPart, ToolRequest, ToolTurn
 from backend_api.agent.tool_families import LOAD_TOOL
-from backend_api.models.wire.added import added_json, added_of, fields_beyond, text_of
+from backend_api.models.wire.extra_fields import extra_json, extra_of, fields_beyond, text_of
 from backend_api.models.wire.faults import as_object
-from backend_api.models.wire.tool_calls import arguments_of, call_part, given_arguments
+from backend_api.models.wire.tool_calls import arguments_of, arguments_text, call_part
 from backend_api.models.wire.turns import note_text, result_text
 
 CALL_ITEM = "tool_search_call"
@@ -38,9 +38,9 @@ def _search(tool: Json) -> Json:
 def searched(item: Json, model: str) -> ToolCallPart:
     """The call of `load_tools` that an item stands for."""
     given = item.get("arguments")
-    raw = given if isinstance(given, str) else given_arguments(given) if given else ""
+    raw = given if isinstance(given, str) else arguments_text(given) if given else ""
     added = fields_beyond(item, _CALL_FIELDS)
-    opaque = added_json("responses", model, call=added) if added else None
+    opaque = extra_json("responses", model, call=added) if added else None
     return call_part(text_of(item.get("call_id")), LOAD_TOOL, raw, arguments_of(raw), opaque=opaque)
 
 
@@ -53,7 +53,7 @@ def search_call(call: ToolRequest, model: str) -> Json:
         "status": "completed",
         "arguments": call.arguments or {},
     }
-    return item | as_object(added_of(call.opaque, "responses", model).get("call"))
+    return item | as_object(extra_of(call.opaque, "responses", model).get("call"))
 
 
 def search_results(turn: ToolTurn, functions: Sequence[Json]) -> list[Json]:

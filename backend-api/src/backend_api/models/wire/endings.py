@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from backend_api.agent.model import FinishReason, ModelAnswerError
-from backend_api.models.wire.added import text_of
+from backend_api.models.wire.extra_fields import text_of
 from backend_api.models.wire.faults import MAX_MESSAGE_CHARACTERS, as_object
 
 _WORDS: dict[FinishReason, tuple[str, ...]] = {

@@ -158,7 +158,7 @@ class Endpoint:
         if self._session is None:
             jar = aiohttp.DummyCookieJar()
             connector = _Connector(self._certificates)
-            # The rest is timed in `wire.py` and `bounds.py`: aiohttp would make a timer for each packet.
+            # The rest is timed in `provider_stream.py` and `bounds.py`: aiohttp would make a timer for each packet.
             timeout = aiohttp.ClientTimeout(connect=self.timeouts.connect_s)
             self._session = aiohttp.ClientSession(connector=connector, cookie_jar=jar, timeout=timeout)
         response = await self._session.request(

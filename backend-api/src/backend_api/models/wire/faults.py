@@ -84,14 +84,14 @@ def fault_of(status: int, error: object, *, provider: str, key_setting: str, hea
         return ModelRateLimitError(
             f"{provider} accepts no more requests for now ({status}){said}",
             may_retry=code not in QUOTA_CODES,
-            retry_after_s=_asked_wait_s(headers, error, message),
+            retry_after_s=_requested_wait_s(headers, error, message),
         )
     is_too_long = _is_too_long(status, message, code)
     if status in PASSING or (status >= 500 and not is_too_long):
         return ModelUnavailableError(
             f"{provider} is not available now ({status}){said}",
             may_retry=True,
-            retry_after_s=_asked_wait_s(headers, error, message),
+            retry_after_s=_requested_wait_s(headers, error, message),
         )
     if 300 <= status < 400:
         elsewhere = "and redirects are not followed. Set its final address."
@@ -166,7 +166,7 @@ def retry_after_s(headers: Mapping[str, str]) -> float | None:
         return None
 
 
-def _asked_wait_s(headers: Mapping[str, str], error: object, message: str) -> float | None:
+def _requested_wait_s(headers: Mapping[str, str], error: object, message: str) -> float | None:
     """The wait, in seconds, that the provider requests: in its headers, in the details of its error (Google), or in
     words."""
     asked = retry_after_s(headers)
@@ -204,7 +204,7 @@ def _message(error: object) -> tuple[str, str]:
     inner = _innermost(error)
     fields = as_object(inner)
     code = fields.get("code") or fields.get("type")
-    said = _text(fields) if fields else _shown(inner)
+    said = _text(fields) if fields else _readable(inner)
     if wrote := _head(fields.get("failed_generation")):
         said = f"{said[: MAX_MESSAGE_CHARACTERS - _MAX_HEAD - 20]} The model wrote: {wrote}"
     return said[:MAX_MESSAGE_CHARACTERS], str(code) if isinstance(code, (str, int)) else ""
@@ -251,10 +251,10 @@ def _words(value: object, depth: int) -> str:
         return "; ".join(text for one in cast("list[object]", value) if (text := _words(one, depth + 1)))
     if isinstance(value, dict):
         return _text(as_object(cast("object", value)), depth + 1)
-    return _shown(value)
+    return _readable(value)
 
 
-def _shown(value: object) -> str:
+def _readable(value: object) -> str:
     """A text; the title if it is a web page."""
     if not isinstance(value, str):
         return ""

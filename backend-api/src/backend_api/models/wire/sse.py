@@ -57,7 +57,7 @@ class DataLines:
         if is_marked or self._begun:
             return self._read(lines)
         found = [line[5:].strip() for line in lines if line.startswith(b"data:")]
-        return self._read(lines) if any(map(_goes_on, found)) else found
+        return self._read(lines) if any(map(_is_incomplete, found)) else found
 
     def _read(self, lines: list[bytes]) -> list[bytes]:
         """The data of the lines, with error events marked as such, and data of several lines joined."""
@@ -69,7 +69,7 @@ class DataLines:
                 found.append(ErrorData(line[len(_ERROR) :].strip()))
             elif line.startswith(b"data:"):
                 data = line[5:].strip()
-                if self._begun or _goes_on(data):
+                if self._begun or _is_incomplete(data):
                     self._keep(data)
                 else:
                     found.append(ErrorData(data) if self._is_error else data)
@@ -108,6 +108,6 @@ def _lines_of(block: bytes) -> list[bytes]:
     return lines
 
 
-def _goes_on(data: bytes) -> bool:
+def _is_incomplete(data: bytes) -> bool:
     """Whether the data is the beginning of JSON that ends on another line."""
     return data[:1] in (b"{", b"[") and data[-1:] not in (b"}", b"]")

@@ -29,7 +29,7 @@ class PartialCall:
     @property
     def raw(self) -> str:
         """The arguments so far."""
-        return last_given("".join(self.pieces))
+        return without_empty_start("".join(self.pieces))
 
 
 @dataclass(slots=True)
@@ -78,13 +78,13 @@ def is_nothing(raw: str) -> bool:
     return raw.strip() in ("", "{}")
 
 
-def last_given(raw: str) -> str:
+def without_empty_start(raw: str) -> str:
     """The arguments without empty ones before them: proxies of Anthropic pass on those that its calls begin with."""
     empty = _EMPTY_FIRST.match(raw)
     return raw[empty.end() :] if empty is not None else raw
 
 
-def given_arguments(given: object) -> str:
+def arguments_text(given: object) -> str:
     """Arguments that were sent as a value, in the text form that others send."""
     return json_of(given).decode()
 

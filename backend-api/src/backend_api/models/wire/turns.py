@@ -11,7 +11,7 @@ from pydantic_core import to_json
 
 from backend_api.agent.model import AssistantTurn, ModelRequest, NoteTurn, Thinking, ToolTurn, UserTurn
 from backend_api.agent.pictures import Image
-from backend_api.models.wire.added import is_of_text
+from backend_api.models.wire.extra_fields import belongs_to_text
 
 _END = re.compile(r"</(?=note)", re.IGNORECASE)
 GONE = "It no longer exists or can't be read."
@@ -68,7 +68,7 @@ def pieces_of(turn: AssistantTurn) -> Iterator[str | Thinking]:
     for thinking in turn.thinking:
         is_kept = thinking.signature is not None or thinking.opaque is not None
         is_last = thinking.offset >= last and not turn.calls
-        if not is_kept or (is_last and not is_of_text(thinking.opaque)):
+        if not is_kept or (is_last and not belongs_to_text(thinking.opaque)):
             continue
         if turn.text[begin : thinking.offset].strip():
             yield turn.text[begin : thinking.offset]

@@ -19,9 +19,9 @@ from backend_api.previews.domain.entity import PortId
 from backend_api.previews.domain.errors import PortNotFoundError, PreviewTokenError
 from backend_api.previews.http.preview_hosts import TOKEN_PARAMETER, port_of, preview_label
 from backend_api.previews.proxy.cookies import cookie_header, read_cookies
+from backend_api.previews.proxy.exchange import Exchange
 from backend_api.previews.proxy.origin import check_origin
 from backend_api.previews.proxy.pages import page_of
-from backend_api.previews.proxy.passing import Exchange
 from backend_api.previews.proxy.sockets import close_socket, pass_socket
 from service_kit.observation.context import Work
 from service_kit.requests import Answered, RequestMiddleware, RequestRules

@@ -11,7 +11,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from backend_api.previews.domain.entity import OpenedPort
 from backend_api.previews.ports import AppSocket, SandboxApps
-from backend_api.previews.proxy.passing import app_request, origins_of
+from backend_api.previews.proxy.exchange import app_request, origins_of
 from backend_api.sandboxes.domain.entity import Sandbox
 
 SEND_S = 30.0

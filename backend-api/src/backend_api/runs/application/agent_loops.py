@@ -23,7 +23,7 @@ from backend_api.agent.pictures import Pictures
 from backend_api.agent.subagent_kinds import MAIN, SubagentKind
 from backend_api.agent.team import LEAD, TEAMMATE, Membership, Team, Teammate
 from backend_api.agent.tool import Assignment, Done, ToolCall, Waits
-from backend_api.agent.tool_families import DESKTOP, ToolSet, choose_told, has_pair
+from backend_api.agent.tool_families import DESKTOP, ToolSet, choose_prompt_tools, has_pair
 from backend_api.agent.tool_runner import ToolRunner
 from backend_api.conversations.domain.entity import Lease
 from backend_api.kit.ids import SessionId, UserId
@@ -154,7 +154,7 @@ class _Loops:
             max_output_tokens = info.output_tokens(services.options.max_output_tokens)
             fitting = replace(setup, tools=specs, context_window=info.context_window, count_tokens=model.count_tokens)
             table = capabilities_of(services.capabilities, fitting)
-            told = _choose_told(table, fitting, info)
+            told = _choose_prompt_tools(table, fitting, info)
             capabilities = Capabilities(table, replace(fitting, tool_set=told))
             limits = ResultLimits(
                 window=info.context_window,
@@ -221,13 +221,13 @@ def _defaults(capabilities: Sequence[Capability], loaded: Mapping[str, object]) 
     return [one.defaults(loaded[one.name]) for one in capabilities if one.defaults is not None and one.name in loaded]
 
 
-def _choose_told(capabilities: Sequence[Capability], setup: Setup, model: ModelInfo) -> ToolSet:
+def _choose_prompt_tools(capabilities: Sequence[Capability], setup: Setup, model: ModelInfo) -> ToolSet:
     """The tools that an agent gets in its first request, beside those its prompt contains in any case."""
     if not has_pair(setup.tools):
         return ToolSet(first=setup.tools)
     prompt = Capabilities(capabilities, setup).system_prompt()
     size = len(json.dumps(prompt, ensure_ascii=False).encode("utf-8", "replace"))
-    return choose_told(setup.tools, setup.first_tools, size, DESKTOP if model.knows_desktop else ())
+    return choose_prompt_tools(setup.tools, setup.first_tools, size, DESKTOP if model.knows_desktop else ())
 
 
 def _role_of(setup: Setup) -> ModelRole:

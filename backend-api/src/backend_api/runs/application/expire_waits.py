@@ -8,7 +8,7 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from backend_api.conversations.application.answer_wait import tell
+from backend_api.conversations.application.answer_wait import publish_resolution
 from backend_api.conversations.domain.entity import RunId
 from backend_api.conversations.ports import SessionStream, Waits
 from backend_api.kit.errors import DomainError
@@ -35,7 +35,7 @@ class ExpireWaits:
             for run_id in due:
                 with _logged("a wait could not be ended", run_id=run_id):
                     if (resolved := await self.waits.expire(run_id)) is not None:
-                        await tell(resolved, self.stream, self.notifier)
+                        await publish_resolution(resolved, self.stream, self.notifier)
             await asyncio.sleep(self.poll_s)
 
 

@@ -43,7 +43,7 @@ from backend_api.agent.model import (
 from backend_api.agent.model_traces import OF_AN_AGENT, TracedSoFar
 from backend_api.agent.recorded import Body, Recorded
 from backend_api.conversations.application.event_json import dump
-from backend_api.conversations.domain.kept_calls import KeptCallsOfSession
+from backend_api.conversations.domain.model_call_quota import SessionCallQuota
 from backend_api.kit.errors import DomainError
 from backend_api.kit.masking import Mask
 from backend_api.runs.application.traced_requests import SentBefore, write_request
@@ -123,7 +123,7 @@ class ModelTraces:
         mask: Mask,
         *,
         is_on: bool,
-        kept: KeptCallsOfSession | None = None,
+        kept: SessionCallQuota | None = None,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         """Set up the traces. Without `kept`, the number of stored calls is unbounded."""

@@ -74,10 +74,10 @@ class OpenAnswer:
 
     def with_preface(self, items: Sequence[Recorded]) -> list[Recorded]:
         """Put the notes sent to the model right before its answer to them."""
-        is_said = any(is_said_by(item.payload, None) for item in items)
+        is_said = any(is_answer_of(item.payload, None) for item in items)
         return [*self._preface, *items] if is_said else [*items]
 
 
-def is_said_by(payload: StoredPayload, agent_id: str | None) -> bool:
+def is_answer_of(payload: StoredPayload, agent_id: str | None) -> bool:
     """Whether the payload is a part of that agent's answer."""
     return isinstance(payload, MessageCompleted | ThinkingCompleted | ToolCalled) and payload.agent_id == agent_id

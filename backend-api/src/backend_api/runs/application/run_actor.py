@@ -78,7 +78,7 @@ class RunActor:
         run, journal = self._lease.run, self._journal
         journal.waits.draining = draining
         fields = {"run_id": run.id, "session_id": run.session_id, "attempt": run.attempt}
-        with _observed(self._lease), self._forgotten_unless_ended():
+        with _observed(self._lease), self._forget_unless_ended():
             logger.info("run claimed", extra=fields)
             async with asyncio.TaskGroup() as group:
                 self._begin(group, self._stream.deliver())
@@ -111,7 +111,7 @@ class RunActor:
             logger.info("run left", extra=fields)
 
     @contextmanager
-    def _forgotten_unless_ended(self) -> Generator[None]:
+    def _forget_unless_ended(self) -> Generator[None]:
         try:
             yield
         finally:

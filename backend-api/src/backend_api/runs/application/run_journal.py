@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 
 from backend_api.agent.catalogue import ResolvedModel
-from backend_api.agent.chosen import SessionChoices
 from backend_api.agent.conversation import Conversation
 from backend_api.agent.events import (
     NO_USAGE,
@@ -22,13 +21,14 @@ from backend_api.agent.events import (
 )
 from backend_api.agent.mcp_servers import KnownMcpServer
 from backend_api.agent.recorded import Recorded
+from backend_api.agent.session_choices import SessionChoices
 from backend_api.agent.team import Team
 from backend_api.agent.thread import Thread
 from backend_api.agent.tool import Delegate, Done, OpenCall, ToolCall
 from backend_api.agent.usage import combine
 from backend_api.agent.waits import Wait
 from backend_api.conversations.domain.entity import Lease
-from backend_api.conversations.domain.kept_calls import KeptCallsOfSession
+from backend_api.conversations.domain.model_call_quota import SessionCallQuota
 from backend_api.conversations.ports import EventLog, RunLedger
 from backend_api.kit import measures
 from backend_api.kit.masking import Mask
@@ -54,7 +54,7 @@ class RunJournal:
         history: History | None = None,
         *,
         mask: Mask | None = None,
-        kept: KeptCallsOfSession | None = None,
+        kept: SessionCallQuota | None = None,
     ) -> None:
         """Set up the journal. With a `mask`, model calls are stored with their secrets masked, as far as `kept` has
         room."""

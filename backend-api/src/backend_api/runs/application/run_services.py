@@ -17,7 +17,7 @@ from backend_api.agent.subagent_kinds import BUILT_IN_KINDS, Kinds
 from backend_api.agent.tasks import TaskBoard
 from backend_api.agent.tool import Tool
 from backend_api.conversations.domain.entity import Lease
-from backend_api.conversations.domain.kept_calls import KeptCalls, KeptCallsOfSession
+from backend_api.conversations.domain.model_call_quota import ModelCallQuota, SessionCallQuota
 from backend_api.conversations.ports import EventLog, RunLedger, SessionRepository, SessionStream
 from backend_api.kit.ids import SessionId, UserId
 from backend_api.kit.masking import Mask
@@ -114,7 +114,7 @@ class RunServices:
     person."""
     mask: Mask = field(default_factory=Mask)
     """The secrets masked in stored model calls."""
-    kept_calls: KeptCalls | None = None
+    model_call_quota: ModelCallQuota | None = None
     """The bound on stored model calls; None for no bound."""
     histories: Histories = field(default_factory=Histories)
     pictures: PictureCache = field(default_factory=PictureCache)
@@ -123,6 +123,6 @@ class RunServices:
         """The journal of a run, which stores model calls if its session has tracing on."""
         options = self.presets.layered(self.defaults, lease.options).options
         mask, kept = self.mask if options.enable_tracing else None, None
-        if self.kept_calls is not None:
-            kept = KeptCallsOfSession(self.kept_calls, lease.run.session_id, lease.run.user_id)
+        if self.model_call_quota is not None:
+            kept = SessionCallQuota(self.model_call_quota, lease.run.session_id, lease.run.user_id)
         return RunJournal(lease, self.ledger, self.log, stream, history, mask=mask, kept=kept)

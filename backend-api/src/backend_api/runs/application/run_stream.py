@@ -22,7 +22,7 @@ from backend_api.conversations.domain.live_text import (
     THINKING,
     TextKey,
     agent_text,
-    ended_text,
+    completed_text,
     live_text,
     writer_of,
 )
@@ -179,7 +179,7 @@ class RunStream:
 
     def close(self, payload: StoredPayload) -> None:
         """Drop the live text that this payload stores in full."""
-        if (key := ended_text(payload)) is not None:
+        if (key := completed_text(payload)) is not None:
             self._open.pop(key, None)
 
     def forget(self) -> None:

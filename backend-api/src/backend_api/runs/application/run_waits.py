@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 
-from backend_api.agent.chosen import SessionChoices
+from backend_api.agent.session_choices import SessionChoices
 from backend_api.agent.waits import Wait, WaitRefusedError
 from backend_api.runs.application.change_signal import RunningTeam
 from backend_api.runs.application.run_writes import RunWrites
@@ -60,5 +60,5 @@ class RunWaits:
             return True
         # A wait of a sub-agent returns when its call is settled, unless there is nothing else to wait for.
         own = [wait for wait in waits if wait.agent_id is None] or waits
-        await self._writes.record([result for wait in own for result in wait.subject.not_begun(by)])
+        await self._writes.record([result for wait in own for result in wait.subject.refused_results(by)])
         return False

@@ -27,16 +27,16 @@ from backend_api.agent.tool import Done
 from backend_api.agent.waits import Wait
 from backend_api.conversations.domain.entity import Lease
 from backend_api.conversations.domain.errors import TasksEditedError
-from backend_api.conversations.domain.kept_calls import KeptCallsOfSession
+from backend_api.conversations.domain.model_call_quota import SessionCallQuota
 from backend_api.conversations.ports import EventLog, RunLedger
 from backend_api.kit.masking import Mask
 from backend_api.runs.application.change_signal import ChangeSignal
 from backend_api.runs.application.histories import History
-from backend_api.runs.application.in_turn import in_turn
 from backend_api.runs.application.model_traces import ModelTraces
 from backend_api.runs.application.open_answer import OpenAnswer
 from backend_api.runs.application.open_calls import OpenCalls, items_of
 from backend_api.runs.application.run_stream import RunStream
+from backend_api.runs.application.serial_writes import serialized
 
 
 class RunWrites:
@@ -52,7 +52,7 @@ class RunWrites:
         history: History,
         *,
         mask: Mask | None = None,
-        kept: KeptCallsOfSession | None = None,
+        kept: SessionCallQuota | None = None,
     ) -> None:
         """Set up the writes. With a `mask`, model calls are stored with their secrets masked, as far as `kept` has
         room."""
@@ -112,7 +112,7 @@ class RunWrites:
         await self.traces.flush()
         await self._store_waits(waits)
 
-    @in_turn
+    @serialized
     async def _store_waits(self, waits: Sequence[Wait]) -> None:
         events = await self._ledger.wait(self._lease, waits, read_seq=self.read_seq)
         self.has_ended = True
@@ -126,7 +126,7 @@ class RunWrites:
         """Store the end of a call, its long body beside it, and the files it changed."""
         await self.record_items(items_of(finished, outcome))
 
-    @in_turn
+    @serialized
     async def record_items(self, items: Sequence[Recorded], *, handled: int = 0) -> None:
         """Store these in one step."""
         await self._write(items, handled)
@@ -136,12 +136,12 @@ class RunWrites:
         self.read_seq = message.seen_seq
         self._answer.begin(message, preface)
 
-    @in_turn
+    @serialized
     async def close_open(self, reason: str, *extra: StoredPayload, cancelled: bool = False) -> None:
         """Store open work as far as it came: the text as partial, each call with its output so far and the reason."""
         await self._close_open(reason, *extra, cancelled=cancelled)
 
-    @in_turn
+    @serialized
     async def cut(self, reason: str, *, handled: int) -> None:
         """Close open work; inbox messages up to the number `handled`, which led to this, are marked as handled with it.
         Work that still runs is cancelled if it wants to store anything, until `is_cut` is reset."""
@@ -151,12 +151,12 @@ class RunWrites:
         self.tasks.forget_unrecorded()
         self.is_cut = True
 
-    @in_turn
+    @serialized
     async def cut_calls_of(self, agent_id: str, reason: str) -> None:
         """Store the end of the open calls of one agent."""
         await self._cut_calls([call.called for call in self.calls.of(agent_id)], reason)
 
-    @in_turn
+    @serialized
     async def cut_calls_of_others(self, reason: str) -> None:
         """Store the end of the open calls of all agents but the main one."""
         await self._cut_calls(self.calls.recorded_of_others(), reason)
@@ -182,7 +182,7 @@ class RunWrites:
         await self.traces.flush()
         return await self._finish(finished, seen_seq=seen_seq)
 
-    @in_turn
+    @serialized
     async def _finish(self, finished: RunFinished, *, seen_seq: int) -> bool:
         said, team = self._answer.take_whole(), self._history.threads.team
         # If a message prevents the end, the team has not left.

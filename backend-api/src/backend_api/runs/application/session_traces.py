@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from backend_api.agent.events import Event, LlmRequest, LlmResponse
 from backend_api.agent.model_traces import TracedSoFar
 from backend_api.agent.recorded import Recorded
-from backend_api.conversations.domain.kept_calls import KeptCalls, KeptCallsOfSession
+from backend_api.conversations.domain.model_call_quota import ModelCallQuota, SessionCallQuota
 from backend_api.conversations.ports import EventLog, SessionStream
 from backend_api.kit.ids import SessionId, UserId
 from backend_api.kit.masking import Mask
@@ -27,14 +27,16 @@ class SessionTraces:
     stream: SessionStream
     histories: Histories
     mask: Mask
-    kept_calls: KeptCalls | None = None
+    model_call_quota: ModelCallQuota | None = None
     """The bound on stored model calls; None for no bound."""
 
     @asynccontextmanager
     async def following(self, session_id: SessionId, user_id: UserId, number: int) -> AsyncGenerator[ModelTraces]:
         """Traces whose next call has this number. What was queued is stored when the block is left."""
         store = _SessionStore(self, session_id, TracedSoFar(last_number=number - 1))
-        kept = KeptCallsOfSession(self.kept_calls, session_id, user_id) if self.kept_calls is not None else None
+        kept = (
+            SessionCallQuota(self.model_call_quota, session_id, user_id) if self.model_call_quota is not None else None
+        )
         traces = ModelTraces(store, self.mask, is_on=True, kept=kept)
         delivering = asyncio.create_task(traces.deliver())
         try:

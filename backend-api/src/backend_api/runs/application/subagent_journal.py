@@ -9,7 +9,6 @@ from typing import TypeVar
 
 from backend_api.agent.approvals import Approval
 from backend_api.agent.catalogue import ResolvedModel
-from backend_api.agent.chosen import SessionChoices
 from backend_api.agent.conversation import Conversation, OwnUse
 from backend_api.agent.events import (
     NO_USAGE,
@@ -24,11 +23,12 @@ from backend_api.agent.events import (
     UsageUpdated,
 )
 from backend_api.agent.recorded import Recorded
+from backend_api.agent.session_choices import SessionChoices
 from backend_api.agent.threads import subagent_of
 from backend_api.agent.tool import Delegate, Done, OpenCall, ToolCall
 from backend_api.agent.usage import combine
 from backend_api.agent.waits import Wait
-from backend_api.runs.application.open_answer import is_said_by
+from backend_api.runs.application.open_answer import is_answer_of
 from backend_api.runs.application.run_journal import RunJournal
 
 T = TypeVar("T", bound=StoredPayload)
@@ -89,7 +89,7 @@ class SubagentJournal:
 
     async def record_items(self, items: Sequence[Recorded]) -> None:
         items = [replace(item, payload=self._with_agent_id(item.payload)) for item in items]
-        if any(is_said_by(item.payload, self.agent_id) for item in items):
+        if any(is_answer_of(item.payload, self.agent_id) for item in items):
             items, self._preface = [*self._preface, *items], []
         await self._run.writes.record_items(items)
 

@@ -18,7 +18,7 @@ from backend_api.conversations.domain.errors import LeaseLostError, SessionNotFo
 from backend_api.conversations.mongo.event_documents import from_document, insert_recorded, number, read_events
 from backend_api.conversations.mongo.run_documents import put_in_inbox, queued_run, run_from
 from backend_api.conversations.mongo.run_queries import leased_session, more_unread, unseen_after
-from backend_api.conversations.mongo.used_documents import NOTHING_USED, used_of
+from backend_api.conversations.mongo.usage_documents import NOTHING_USED, usage_fields
 from backend_api.kit.ids import SessionId, UserId
 from backend_api.kit.mongo.database import Database, Document
 from backend_api.kit.mongo.transactions import in_transaction
@@ -214,7 +214,7 @@ class RunEndings:
                     "retryable": finished.retryable,
                     "finished_at": session["updated_at"],
                     "usage": dump(payload_fields(finished.usage)),
-                    **used_of(finished.usage),
+                    **usage_fields(finished.usage),
                     "active": None,
                     "inbox": [],
                 }

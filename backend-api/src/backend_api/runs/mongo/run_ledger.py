@@ -77,8 +77,8 @@ from backend_api.conversations.mongo.run_queries import (
     unseen_after,
     users_with,
 )
-from backend_api.conversations.mongo.told_tasks import last_tasks
-from backend_api.conversations.mongo.used_documents import using_of
+from backend_api.conversations.mongo.stored_tasks import last_tasks
+from backend_api.conversations.mongo.usage_documents import using_of
 from backend_api.kit.ids import SessionId, UserId
 from backend_api.kit.mongo.database import Database, Document
 from backend_api.kit.mongo.transactions import AbandonedError, giving_way, in_transaction, store_errors

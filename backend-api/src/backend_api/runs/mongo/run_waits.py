@@ -72,7 +72,7 @@ def _past_decisions(decided: Sequence[Document]) -> list[PastDecision]:
 
 
 def _stored_waits(waits: Sequence[OpenWait]) -> list[Document]:
-    return [{"id": wait.id, "deadline": wait.deadline, **asdict(wait.kept().subject)} for wait in waits]
+    return [{"id": wait.id, "deadline": wait.deadline, **asdict(wait.without_content().subject)} for wait in waits]
 
 
 async def begin_waiting(database: Database, lease: Lease, waits: Sequence[Wait], read_seq: int) -> list[Event]:
@@ -88,7 +88,7 @@ async def begin_waiting(database: Database, lease: Lease, waits: Sequence[Wait],
         )
         if session is None:
             raise LeaseLostError("The run was taken over after an interruption, or it ended.")
-        begun = [wait.begun(session["updated_at"]) for wait in waits]
+        begun = [wait.opened(session["updated_at"]) for wait in waits]
         stored: Document = {
             "waits": _stored_waits(begun),
             "wait_until": min(wait.deadline for wait in begun),
@@ -102,14 +102,14 @@ async def begin_waiting(database: Database, lease: Lease, waits: Sequence[Wait],
             session=transaction,
         )
         if run is None:
-            raise WaitRefusedError(await _who_refused(database, transaction, lease))
-        items = [wait.asked() for wait in begun]
+            raise WaitRefusedError(await _refusal_cause(database, transaction, lease))
+        items = [wait.request_event() for wait in begun]
         return await _store(database, transaction, session, lease.run.id, items)
 
     return await in_transaction(database, work)
 
 
-async def _who_refused(database: Database, transaction: AsyncClientSession, lease: Lease) -> RefusedBy:
+async def _refusal_cause(database: Database, transaction: AsyncClientSession, lease: Lease) -> RefusedBy:
     run = await database["runs"].find_one(leased_run(lease), projection={"inbox": 1}, session=transaction)
     if run is None:
         raise LeaseLostError("The run was taken over after an interruption, or it ended.")

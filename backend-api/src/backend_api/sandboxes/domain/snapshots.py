@@ -41,7 +41,7 @@ class Snapshot:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeptSnapshots:
+class StoredSnapshots:
     """The snapshots, newest first, and how many there may be."""
 
     items: list[Snapshot]
@@ -51,7 +51,7 @@ class KeptSnapshots:
 class Snapshots(Protocol):
     """Snapshots are kept beside the workspaces. Every call may raise `SandboxUnavailableError`."""
 
-    async def kept(self, session_id: str, user_id: str) -> KeptSnapshots: ...
+    async def list_all(self, session_id: str, user_id: str) -> StoredSnapshots: ...
 
     async def create(self, session_id: str, user_id: str, name: str) -> Snapshot:
         """Copy the files; running programs go on. Raises `SnapshotRefusedError`."""

@@ -98,7 +98,7 @@ def _changes_of(sandbox: WireSandbox, now: WireSandbox) -> Iterator[SandboxChang
     """The changes to report, without those that the code which waits for the sandbox reports itself. `now` is the
     session's sandbox at present."""
     if sandbox.was_never_there:
-        yield from _given_up(sandbox, now)
+        yield from _end_abandoned_start(sandbox, now)
         return
     status = _SHOWN.get(sandbox.status)
     if status is None:
@@ -126,7 +126,7 @@ def _changes_of(sandbox: WireSandbox, now: WireSandbox) -> Iterator[SandboxChang
         yield DiskWarning(session_id=session_id, order=order + sandbox.disk_revision, event=event)
 
 
-def _given_up(sandbox: WireSandbox, now: WireSandbox) -> Iterator[SandboxChange]:
+def _end_abandoned_start(sandbox: WireSandbox, now: WireSandbox) -> Iterator[SandboxChange]:
     """The end of an abandoned start: the state before it applies again, unless another start was requested since."""
     status: SandboxState | None = "none" if now.was_never_there else _OVER.get(now.status)
     if status is not None:

@@ -7,7 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 from backend_api.sandboxes.domain.errors import SandboxUnavailableError
-from backend_api.sandboxes.domain.snapshots import KeptSnapshots, Snapshot, SnapshotNotFoundError, SnapshotRefusedError
+from backend_api.sandboxes.domain.snapshots import (
+    Snapshot,
+    SnapshotNotFoundError,
+    SnapshotRefusedError,
+    StoredSnapshots,
+)
 from backend_api.sandboxes.manager.rest import BODY_BYTES, REACH_FOR_S, UNREACHED, UNUSABLE, parse, problem_of
 from contracts.workspaces import Snapshot as WireSnapshot
 from contracts.workspaces import SnapshotList
@@ -31,9 +36,9 @@ class ManagerSnapshots:
         self._forget = forget
         self._reach_for_s = reach_for_s
 
-    async def kept(self, session_id: str, user_id: str) -> KeptSnapshots:
+    async def list_all(self, session_id: str, user_id: str) -> StoredSnapshots:
         found = parse(SnapshotList, await self._send("GET", session_id, user_id))
-        return KeptSnapshots(items=[_snapshot(one) for one in found.items], max_count=found.max_count)
+        return StoredSnapshots(items=[_snapshot(one) for one in found.items], max_count=found.max_count)
 
     async def create(self, session_id: str, user_id: str, name: str) -> Snapshot:
         return _read(await self._send("POST", session_id, user_id, json={"name": name}))

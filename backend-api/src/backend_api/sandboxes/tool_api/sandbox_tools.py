@@ -19,7 +19,7 @@ from backend_api.sandboxes.tool_api.endpoint_faults import endpoint_faults
 from backend_api.sandboxes.tool_api.endpoints import Endpoint, Endpoints
 from backend_api.sandboxes.tool_api.problems import REFUSED, error_of, refusal
 from backend_api.sandboxes.tool_api.remote_spans import record_remote_spans
-from backend_api.sandboxes.tool_api.shown_pictures import shown_of
+from backend_api.sandboxes.tool_api.result_pictures import stored_view
 from contracts.tools import MAX_OUTPUT_CHARACTERS, OutputFrame, ToolResult
 from contracts.tools import ToolCall as WireCall
 from service_kit.bounded_http import Bounds, StreamedAnswer, TransportError
@@ -76,7 +76,7 @@ class ToolApiSandboxTools:
 
     async def _attempt(self, sandbox: Sandbox, call: ToolCall, current: Span) -> Done | None:
         """One attempt; None if the token is refused. A call has not begun while its token is waited for."""
-        call.mark_begun(False)
+        call.mark_started(False)
         async with (
             endpoint_faults(
                 self._endpoints,
@@ -86,7 +86,7 @@ class ToolApiSandboxTools:
             ),
             self._endpoints.open(sandbox, SCOPES) as endpoint,
         ):
-            call.mark_begun(True)
+            call.mark_started(True)
             return await self._send_call(endpoint, call, current)
 
     async def _send_call(self, endpoint: Endpoint, call: ToolCall, current: Span) -> Done | None:
@@ -144,7 +144,7 @@ async def _read(answer: StreamedAnswer, on_output: Callable[[str], Awaitable[Non
 def outcome_of(result: ToolResult) -> Done:
     """The outcome of a result. The pictures of a view go to the body, if they are valid; the view keeps their media
     types and no bytes."""
-    shown = shown_of(result)
+    shown = stored_view(result)
     display = shown.display.model_dump(mode="json") if shown.display is not None else None
     if display is not None and _size(display) > MAX_DISPLAY_BYTES:
         display = None

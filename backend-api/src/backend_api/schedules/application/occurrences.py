@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
 
-from backend_api.agent.scheduled import MAX_MISSED
+from backend_api.agent.schedule_messages import MAX_MISSED
 from backend_api.schedules.domain.entity import Missed, MissReason, Schedule
 from backend_api.schedules.ports import CronLines
 

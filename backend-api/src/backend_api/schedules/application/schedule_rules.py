@@ -42,7 +42,7 @@ class ScheduleRules:
         # To resume a schedule that was paused because its session was gone, the person must have fixed that: check it.
         goes_on = "paused" in chosen and not schedule.paused
         if goes_on or "session_id" in chosen or any(name in chosen for name in OF_NEW_SESSION):
-            await self._check_where(schedule)
+            await self._check_session(schedule)
         if TIMING.isdisjoint(chosen):
             return schedule
         # A time that was just given is checked even if nothing is sent for now.
@@ -89,7 +89,7 @@ class ScheduleRules:
                 raise InvalidError(f"A cron line has at most {MAX_CRON_CHARACTERS} characters.", field="body.cron")
             self.lines.check(schedule.cron, field="body.cron")
 
-    async def _check_where(self, schedule: Schedule) -> None:
+    async def _check_session(self, schedule: Schedule) -> None:
         if schedule.session_id is not None:
             for name in OF_NEW_SESSION:
                 if getattr(schedule, name):

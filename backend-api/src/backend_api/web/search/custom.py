@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 from backend_api.kit.untrusted.api_client import ApiClient
 from backend_api.web.search.answers import check_status, hits_of, members_of
-from backend_api.web.search.asking import ask
 from backend_api.web.search.provider import Hit
+from backend_api.web.search.search_request import ask
 
 _NAME = "The search server"
 

@@ -7,8 +7,8 @@ from html.parser import HTMLParser
 from urllib.parse import parse_qs, urlsplit
 
 from backend_api.kit.untrusted.api_client import ApiClient
-from backend_api.web.search.asking import ask
 from backend_api.web.search.provider import Hit, SearchUnavailableError, hit_of
+from backend_api.web.search.search_request import ask
 
 ADDRESS = "https://html.duckduckgo.com/html/"
 BROWSER = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"

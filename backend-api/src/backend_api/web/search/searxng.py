@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from backend_api.kit.untrusted.api_client import ApiClient
 from backend_api.web.search.answers import check_status, hits_of, members_of
-from backend_api.web.search.asking import ask
 from backend_api.web.search.provider import Hit, SearchUnavailableError
+from backend_api.web.search.search_request import ask
 
 
 @dataclass(frozen=True, slots=True)

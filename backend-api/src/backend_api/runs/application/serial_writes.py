@@ -25,7 +25,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def in_turn(
+def serialized(
     write: Callable[Concatenate[W, P], Coroutine[None, None, T]],
 ) -> Callable[Concatenate[W, P], Coroutine[None, None, T]]:
     """Run the writes one after the other. A cancellation in the middle of a write waits for its end: otherwise nobody

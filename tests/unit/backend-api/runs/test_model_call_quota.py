@@ -16,7 +16,7 @@ from backend_api.conversations.domain.errors import EventBodyNotFoundError
 from backend_api.kit.errors import StoreUnavailableError
 from backend_api.kit.ids import SessionId, UserId
 from support.acting import Tools, looking
-from support.memory.kept_calls import MemoryKeptCalls
+from support.memory.model_call_quota import MemoryModelCallQuota
 from support.scripted import Script, ScriptedModel
 from support.stage import USER, Stage, worker_for, working
 
@@ -24,9 +24,13 @@ ANSWER: Script = [UsagePart(Usage(input=10, output=2)), TextPart("Done."), Finis
 MOST = 100_000
 
 
-async def say(stage: Stage, session: SessionId, text: str, kept_calls: Any = None, name: str = "worker_1") -> None:
-    kept_calls = kept_calls or MemoryKeptCalls(stage.store, most=MOST)
-    async with working(worker_for(stage, ScriptedModel(ANSWER), Tools(looking()), kept_calls=kept_calls, name=name)):
+async def say(
+    stage: Stage, session: SessionId, text: str, model_call_quota: Any = None, name: str = "worker_1"
+) -> None:
+    model_call_quota = model_call_quota or MemoryModelCallQuota(stage.store, most=MOST)
+    async with working(
+        worker_for(stage, ScriptedModel(ANSWER), Tools(looking()), model_call_quota=model_call_quota, name=name)
+    ):
         await stage.until_finished(await stage.say(session, text))
     assert stage.said(session).endswith("Done.")
 
@@ -38,7 +42,7 @@ async def session_of(stage: Stage) -> SessionId:
 async def filled(stage: Stage) -> SessionId:
     """Another session of the user, which keeps all that the user may have."""
     session = await session_of(stage)
-    await MemoryKeptCalls(stage.store).add(session, USER, MOST)
+    await MemoryModelCallQuota(stage.store).add(session, USER, MOST)
     return session
 
 
@@ -85,16 +89,18 @@ async def test_what_is_kept_counts_whether_it_stands_in_its_event_or_beside_it()
                 pass
     assert beside > 3_000
     assert inside > 0
-    assert row.kept_calls == beside + inside
+    assert row.model_call_quota == beside + inside
 
 
 @pytest.mark.parametrize("is_another_worker", [False, True])
 async def test_once_there_is_room_again_a_call_goes_on_from_what_is_kept_and_is_whole(is_another_worker: bool) -> None:
     stage = Stage()
     session = await session_of(stage)
-    model, kept_calls = ScriptedModel(*[ANSWER] * 3), MemoryKeptCalls(stage.store, most=MOST)
+    model, model_call_quota = ScriptedModel(*[ANSWER] * 3), MemoryModelCallQuota(stage.store, most=MOST)
     names = ["worker_1", "worker_2", "worker_3"] if is_another_worker else ["worker_1"] * 3
-    workers = [worker_for(stage, model, Tools(looking()), kept_calls=kept_calls, name=name) for name in names]
+    workers = [
+        worker_for(stage, model, Tools(looking()), model_call_quota=model_call_quota, name=name) for name in names
+    ]
     workers = workers if is_another_worker else [workers[0]] * 3
     other = None
     for worker, text in zip(workers, ("one", "two", "three"), strict=True):
@@ -112,7 +118,7 @@ async def test_once_there_is_room_again_a_call_goes_on_from_what_is_kept_and_is_
 
 
 class _Away:
-    """`KeptCalls` that can't be reached."""
+    """`ModelCallQuota` that can't be reached."""
 
     async def has_room(self, user_id: UserId) -> bool:
         raise StoreUnavailableError("Away.")
@@ -124,5 +130,5 @@ class _Away:
 async def test_a_run_goes_on_where_nobody_can_say_whether_there_is_room() -> None:
     stage = Stage()
     session = await session_of(stage)
-    await say(stage, session, "look at it", kept_calls=_Away())
+    await say(stage, session, "look at it", model_call_quota=_Away())
     assert asked(stage, session) == []

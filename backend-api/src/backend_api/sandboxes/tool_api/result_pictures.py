@@ -25,7 +25,7 @@ IMAGE_TYPES = frozenset({"image/jpeg", "image/png", "image/webp"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
+class StoredView:
     """A view without bytes, and the body beside it."""
 
     display: Display | None
@@ -34,18 +34,18 @@ class Shown:
     parts: Sequence[BodyPart] = ()
 
 
-def shown_of(result: ToolResult) -> Shown:
+def stored_view(result: ToolResult) -> StoredView:
     """The view and its body. The body is the picture of the view; of a view with several, all of them, and the text if
     it is long; without any, a program's raw output if the output is a terminal's rendering of it."""
     match result.display:
         case BrowserDisplay() | DesktopDisplay() | ImageDisplay() as display:
             image, media_type = _image(display.image)
             display = display.model_copy(update={"image": None, "image_media_type": media_type})
-            return Shown(display=display, body=image, media_type=media_type or "text/plain")
+            return StoredView(display=display, body=image, media_type=media_type or "text/plain")
         case CodeDisplay() as display:
             return _of_code(display, result)
         case display:
-            return Shown(display=display, body=_raw(result))
+            return StoredView(display=display, body=_raw(result))
 
 
 def _raw(result: ToolResult) -> bytes | None:
@@ -53,7 +53,7 @@ def _raw(result: ToolResult) -> bytes | None:
     return result.raw_output.encode("utf-8", "replace") if result.raw_output is not None else None
 
 
-def _of_code(display: CodeDisplay, result: ToolResult) -> Shown:
+def _of_code(display: CodeDisplay, result: ToolResult) -> StoredView:
     contents: list[tuple[bytes, str]] = []
     raw = _raw(result)
     if raw is not None or len(result.output) > MAX_PREVIEW_CHARACTERS:
@@ -72,13 +72,15 @@ def _of_code(display: CodeDisplay, result: ToolResult) -> Shown:
             pictures += 1
     display = display.model_copy(update={"outputs": outputs})
     if not pictures:
-        return Shown(display=display, body=raw)  # a long text alone is kept as that of any other tool
+        return StoredView(display=display, body=raw)  # a long text alone is kept as that of any other tool
     parts: list[BodyPart] = []
     offset = 0
     for content, media_type in contents:
         parts.append(BodyPart(offset=offset, size=len(content), media_type=media_type))
         offset += len(content)
-    return Shown(display=display, body=b"".join(content for content, _ in contents), media_type=OPAQUE, parts=parts)
+    return StoredView(
+        display=display, body=b"".join(content for content, _ in contents), media_type=OPAQUE, parts=parts
+    )
 
 
 def _image(encoded: str | None) -> tuple[bytes | None, str | None]:

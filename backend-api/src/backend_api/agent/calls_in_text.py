@@ -40,7 +40,7 @@ _FENCE = "```"
 _LANGUAGES = frozenset({"", "json", "tool_call", "tool_code"})
 
 
-def is_call_written(text: str, tools: Collection[str]) -> bool:
+def has_call_in_text(text: str, tools: Collection[str]) -> bool:
     """Whether a text has a call of one of these tools, or of any in a form that only templates have, outside of what it
     quotes."""
     if not tools or not text.strip() or len(text) > _LOOKED_AT:

@@ -20,4 +20,4 @@ class SessionChoices:
     """The person who controls the computer by now; no call starts meanwhile."""
 
 
-NOTHING_CHOSEN = SessionChoices()
+NO_CHOICES = SessionChoices()

@@ -16,16 +16,16 @@ Json = dict[str, Any]
 _MARK = "added"
 
 
-def added_json(form: Form, model: str, **what: Any) -> str:
+def extra_json(form: Form, model: str, **what: Any) -> str:
     """The fields as stored with the event, tagged with their wire format and model."""
     return json_of({_MARK: form, "model": model, **what}).decode()
 
 
-def added_part(form: Form, model: str, **what: Any) -> AddedPart:
-    return AddedPart(added_json(form, model, **what))
+def extra_part(form: Form, model: str, **what: Any) -> AddedPart:
+    return AddedPart(extra_json(form, model, **what))
 
 
-def added_of(opaque: str | None, form: Form, model: str) -> Json:
+def extra_of(opaque: str | None, form: Form, model: str) -> Json:
     """The stored fields; empty if they are of another wire format or model."""
     if not opaque or not opaque.startswith(f'{{"{_MARK}":"{form}"'):
         return {}
@@ -33,7 +33,7 @@ def added_of(opaque: str | None, form: Form, model: str) -> Json:
     return stored if stored.get("model") == model else {}
 
 
-def is_of_text(opaque: str | None) -> bool:
+def belongs_to_text(opaque: str | None) -> bool:
     """Whether they belong to the text before them, and mean nothing by themselves."""
     if not opaque or not opaque.startswith(f'{{"{_MARK}":'):
         return False

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from backend_api.agent.written_calls import is_call_written
+from backend_api.agent.calls_in_text import has_call_in_text
 
 TOOLS = ("look", "shell_exec")
 
@@ -45,8 +45,8 @@ TOOLS = ("look", "shell_exec")
     ],
 )
 def test_a_call_that_is_written_as_text_is_known(text: str) -> None:
-    assert is_call_written(text, TOOLS)
-    assert not is_call_written(text, ()), "nothing was offered"
+    assert has_call_in_text(text, TOOLS)
+    assert not has_call_in_text(text, ()), "nothing was offered"
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_a_call_that_is_written_as_text_is_known(text: str) -> None:
     ],
 )
 def test_what_an_answer_says_of_calls_is_none(text: str) -> None:
-    assert not is_call_written(text, TOOLS)
+    assert not has_call_in_text(text, TOOLS)
 
 
 def test_a_long_text_takes_no_long_look() -> None:
@@ -90,12 +90,12 @@ def test_a_long_text_takes_no_long_look() -> None:
         " " * 90_000,
         "<tool_call>" + " " * 90_000,
     ):
-        is_call_written(text, TOOLS)
+        has_call_in_text(text, TOOLS)
     assert time.process_time() - began < 2
 
 
 def test_a_fence_that_is_not_closed_takes_no_long_look() -> None:
     began = time.process_time()
     for text in ("```" + "\n" * 90_000 + "x", "```" + " \n" * 45_000 + "```x", "```json" + "\n```" * 20_000 + "x"):
-        assert not is_call_written(text, TOOLS)
+        assert not has_call_in_text(text, TOOLS)
     assert time.process_time() - began < 5

@@ -27,7 +27,7 @@ class Arguments(NamedTuple):
     required: list[str]
 
 
-def outermost(whole: dict[str, Any]) -> Arguments:
+def flat_arguments(whole: dict[str, Any]) -> Arguments:
     """The arguments of a schema. Raises `UnusableError` if it is not an object."""
     found = _Composer(whole).arguments(whole)
     if found is None:

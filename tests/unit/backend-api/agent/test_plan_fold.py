@@ -19,7 +19,7 @@ from backend_api.agent.events import (
     PlanUpdated,
     RunFinished,
 )
-from backend_api.agent.known_plan import NO_PLAN, KnownPlan, PlanFold
+from backend_api.agent.plan_fold import NO_PLAN, ActivePlan, PlanFold
 
 PROPOSED = PlanProposed(plan_id="p", call_id="c", plan="Dig, then plant.")
 APPROVED = PlanDecided(plan_id="p", decision="approve", by="user")
@@ -35,16 +35,16 @@ COMPLETED, STOPPED = RunFinished(run_id="r", status="completed"), RunFinished(ru
         ([PROPOSED], NO_PLAN),
         ([PROPOSED, PlanDecided(plan_id="p", decision="reject", by="user")], NO_PLAN),
         ([PROPOSED, PlanDecided(plan_id="other", decision="approve", by="user")], NO_PLAN),
-        ([PROPOSED, APPROVED], KnownPlan(approved="Dig, then plant.")),
-        ([PROPOSED, APPROVED, STOPPED], KnownPlan(approved="Dig, then plant.")),
+        ([PROPOSED, APPROVED], ActivePlan(approved="Dig, then plant.")),
+        ([PROPOSED, APPROVED, STOPPED], ActivePlan(approved="Dig, then plant.")),
         ([PROPOSED, APPROVED, COMPLETED], NO_PLAN),
         ([PROPOSED, APPROVED, PlanEntered()], NO_PLAN),
-        ([PlanUpdated(steps=[DUG, OPEN]), COMPLETED], KnownPlan(steps=[DUG, OPEN])),
+        ([PlanUpdated(steps=[DUG, OPEN]), COMPLETED], ActivePlan(steps=[DUG, OPEN])),
         ([PlanUpdated(steps=[DUG, OPEN]), PlanUpdated(steps=[DUG])], NO_PLAN),
         ([PlanUpdated(steps=[OPEN]), PlanUpdated(steps=[])], NO_PLAN),
     ],
 )
-def test_it_is_the_one_that_was_approved_and_the_steps_that_are_left(events: list[Payload], known: KnownPlan) -> None:
+def test_it_is_the_one_that_was_approved_and_the_steps_that_are_left(events: list[Payload], known: ActivePlan) -> None:
     fold = PlanFold()
     for event in events:
         fold.apply(event)
@@ -54,10 +54,10 @@ def test_it_is_the_one_that_was_approved_and_the_steps_that_are_left(events: lis
 def test_it_is_kept_with_a_summary_word_for_word() -> None:
     setup = Setup(now=lambda: datetime(2026, 1, 1, tzinfo=UTC))
     conversation = Conversation(turns=[], seen_seq=1, next_turn=1, is_answered=False)
-    known = KnownPlan(approved="Dig, then plant.", steps=[DUG, OPEN])
-    kept = Capabilities([PLAN_STEPS], setup).kept(replace(conversation, plan=known))
+    known = ActivePlan(approved="Dig, then plant.", steps=[DUG, OPEN])
+    kept = Capabilities([PLAN_STEPS], setup).notes_after_compaction(replace(conversation, plan=known))
     assert kept == [
         "The plan that the person approved, as it was recorded:\n\nDig, then plant.",
         "The steps as they were told last:\n- [done] Dig\n- [pending] Plant",
     ]
-    assert Capabilities([PLAN_STEPS], setup).kept(conversation) == []
+    assert Capabilities([PLAN_STEPS], setup).notes_after_compaction(conversation) == []

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
-from backend_api.agent.tools.told_schema import told_schema
+from backend_api.agent.tools.model_schema import model_schema
 from support.modules import known_tools
 
 
@@ -39,7 +39,7 @@ def test_it_has_names_kinds_and_meaning_and_not_what_only_the_check_needs() -> N
         },
         "required": ["title"],
     }
-    assert told_schema(Arguments.model_json_schema()) == {
+    assert model_schema(Arguments.model_json_schema()) == {
         "type": "object",
         "properties": {
             "path": {"type": "string", "description": "Where."},

@@ -7,9 +7,9 @@ from backend_api.kit.mongo.database import Database
 from backend_api.kit.mongo.transactions import store_errors
 
 
-class MongoKeptCalls:
-    """`KeptCalls` on a collection of its own: counting on the session's document would wake all its followers at each
-    call. A user may store `most` bytes, 0 for any number."""
+class MongoModelCallQuota:
+    """`ModelCallQuota` on a collection of its own: counting on the session's document would wake all its followers at
+    each call. A user may store `most` bytes, 0 for any number."""
 
     def __init__(self, database: Database, *, most: int = 0) -> None:
         # The driver: the query returns sums, not documents.

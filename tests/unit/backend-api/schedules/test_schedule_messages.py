@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from backend_api.agent.events import Event, MessageUser, ScheduleFired
 from backend_api.agent.model import UserTurn
-from backend_api.agent.scheduled import message_of
+from backend_api.agent.schedule_messages import message_of
 from backend_api.agent.thread import Thread
 
 TEN = datetime(2026, 5, 4, 10, tzinfo=UTC)

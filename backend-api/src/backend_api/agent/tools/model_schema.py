@@ -17,7 +17,7 @@ _REFERENCE = "#/$defs/"
 Schema = Mapping[str, Any]
 
 
-def told_schema(schema: Schema) -> dict[str, Any]:
+def model_schema(schema: Schema) -> dict[str, Any]:
     """The model's form of the JSON Schema of one of our own objects. An optional field loses its null, and references
     are replaced by what they refer to."""
     told = _slim(schema, cast("Schema", schema.get("$defs", {})))

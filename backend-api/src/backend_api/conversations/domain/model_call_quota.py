@@ -8,7 +8,7 @@ from typing import Protocol
 from backend_api.kit.ids import SessionId, UserId
 
 
-class KeptCalls(Protocol):
+class ModelCallQuota(Protocol):
     """Counts the stored requests and answers, in bytes, of all sessions of a user. They count until their session is
     deleted. Both methods raise `StoreUnavailableError`."""
 
@@ -23,15 +23,15 @@ class KeptCalls(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class KeptCallsOfSession:
+class SessionCallQuota:
     """The quota for whoever stores the calls of one session."""
 
-    kept_calls: KeptCalls
+    model_call_quota: ModelCallQuota
     session_id: SessionId
     user_id: UserId
 
     async def has_room(self) -> bool:
-        return await self.kept_calls.has_room(self.user_id)
+        return await self.model_call_quota.has_room(self.user_id)
 
     async def add(self, size: int) -> None:
-        await self.kept_calls.add(self.session_id, self.user_id, size)
+        await self.model_call_quota.add(self.session_id, self.user_id, size)

@@ -94,7 +94,7 @@ class OwnMcpServers(Protocol):
         that there are settings. Raises `TooManyMcpServersError`, however many are added at once."""
         ...
 
-    async def keep_trial(self, user_id: UserId, tried: OwnMcpServer, trial: McpTrial) -> bool:
+    async def store_trial(self, user_id: UserId, tried: OwnMcpServer, trial: McpTrial) -> bool:
         """Stores the outcome of a trial if the server is still as it was `tried`; False if it has changed or is
         gone."""
         ...

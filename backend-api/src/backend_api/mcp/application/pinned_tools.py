@@ -12,7 +12,7 @@ from backend_api.conversations.domain.errors import EventBodyNotFoundError
 from backend_api.conversations.ports import EventLog
 from backend_api.kit.ids import SessionId
 from backend_api.mcp.domain.entity import MAX_TOOLS, Listing, McpTarget
-from backend_api.mcp.domain.known import MEDIA_TYPE, from_body, to_body
+from backend_api.mcp.domain.stored_listing import MEDIA_TYPE, from_body, to_body
 from backend_api.mcp.ports import McpServerError
 
 TOO_MANY = "Together the MCP servers have {count} tools, more than {most}: these are left out: {tools}."
@@ -62,7 +62,7 @@ def ready(target: McpTarget, listing: Listing, known: KnownMcpServer | None) -> 
     return items
 
 
-def kept(target: McpTarget, listing: Listing, known: KnownMcpServer | None) -> list[Recorded]:
+def failed_refresh(target: McpTarget, listing: Listing, known: KnownMcpServer | None) -> list[Recorded]:
     """The event for a server that could not be queried again: the attempt is recorded, and the tools offered and those
     left out stay as they were."""
     content = to_body(listing)

@@ -24,7 +24,7 @@ _REFUSED = wrong_arguments("", (), {}).removesuffix(" .")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Meant:
+class ResolvedCall:
     """The call that a request means. `said` are the arguments of `use_tool` if it came that way, and `fault` is why it
     means none."""
 
@@ -33,20 +33,20 @@ class Meant:
     fault: str | None = None
 
 
-def meant_by(request: ToolRequest) -> Meant:
+def resolve_call(request: ToolRequest) -> ResolvedCall:
     """The call of the named tool for one through `use_tool`; any other request means itself."""
     said = request.arguments
     if request.name != USE_TOOL or said is None:
-        return Meant(request=request)
+        return ResolvedCall(request=request)
     name, arguments = said.get("name"), _object(said.get("arguments", {}))
     if name == USE_TOOL:
-        return Meant(request=request, fault=_ITSELF)
+        return ResolvedCall(request=request, fault=_ITSELF)
     if not isinstance(name, str) or not name or arguments is None:
-        return Meant(request=request, fault=_FORM)
-    return Meant(request=replace(request, name=name, arguments=arguments), said=said)
+        return ResolvedCall(request=request, fault=_FORM)
+    return ResolvedCall(request=replace(request, name=name, arguments=arguments), said=said)
 
 
-def said_of(called: ToolCalled) -> ToolRequest:
+def as_requested(called: ToolCalled) -> ToolRequest:
     """The call as the model made it, in which form it is sent back to the model ever after."""
     name, arguments = called.name, called.arguments
     if called.via is not None:

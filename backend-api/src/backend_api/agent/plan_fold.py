@@ -19,7 +19,7 @@ _OVER = ("done", "skipped")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KnownPlan:
+class ActivePlan:
     """The plan that a person `approved`, as long as the agent works on it, and its latest steps, unless all are
     over."""
 
@@ -27,7 +27,7 @@ class KnownPlan:
     steps: Sequence[PlanStep] = ()
 
 
-NO_PLAN = KnownPlan()
+NO_PLAN = ActivePlan()
 
 
 class PlanFold:
@@ -55,6 +55,6 @@ class PlanFold:
             case _:
                 pass
 
-    def known(self) -> KnownPlan:
+    def known(self) -> ActivePlan:
         """The current plan."""
-        return KnownPlan(approved=self._approved, steps=self._steps)
+        return ActivePlan(approved=self._approved, steps=self._steps)

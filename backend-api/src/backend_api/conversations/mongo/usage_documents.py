@@ -20,7 +20,7 @@ NOTHING_USED: Document = {"using": "$$REMOVE"}
 """The change of a session whose run ended, which has the usage now."""
 
 
-def used_of(usage: Usage) -> Document:
+def usage_fields(usage: Usage) -> Document:
     """The usage fields of a run that called a model; none if it did not."""
     if not usage.by_model:
         return {}
@@ -34,7 +34,7 @@ def used_of(usage: Usage) -> Document:
 
 
 def usage_of(used: Document) -> Usage:
-    """The usage that `used_of` wrote."""
+    """The usage that `usage_fields` wrote."""
     models: list[Document] = used["models"]
     return Usage(
         **{name: used[name] for name in SUMMED},
@@ -53,7 +53,7 @@ async def add_used(database: Database, among: Document) -> None:
     async for run in database["runs"].find(among | wanted, {"usage": 1}, batch_size=_BATCH):
         # A later change came from this version, which writes the sums itself.
         as_read = {"_id": run["_id"], "usage": run["usage"]}
-        batch.append(UpdateOne(as_read, {"$set": used_of(Usage(**json.loads(run["usage"])))}))
+        batch.append(UpdateOne(as_read, {"$set": usage_fields(Usage(**json.loads(run["usage"])))}))
         if len(batch) == _BATCH:
             await database["runs"].bulk_write(batch, ordered=False)
             batch = []
@@ -64,6 +64,6 @@ async def add_used(database: Database, among: Document) -> None:
 def using_of(run: Run, payloads: Sequence[StoredPayload]) -> Document:
     """The usage field of the session of an active run, if these events report usage."""
     reported = next((payload.usage for payload in reversed(payloads) if isinstance(payload, UsageUpdated)), None)
-    if reported is None or not (used := used_of(reported)):
+    if reported is None or not (used := usage_fields(reported)):
         return {}
     return {"using": {"$literal": {"run_id": run.id, "created_at": run.created_at, **used}}}
