@@ -13,6 +13,7 @@ from backend_api.identity.http.caller import CurrentCaller
 from backend_api.kit import measures
 from backend_api.kit.errors import DomainError, UnavailableError
 from backend_api.kit.http.close_codes import NOT_UNDERSTOOD, TOO_SLOW, close_code, end_code
+from backend_api.kit.http.examples import with_example
 from backend_api.kit.http.ports import port
 from backend_api.kit.http.schemas import AnswerBody, RequestBody, Time
 from backend_api.kit.http.trust import trust_peer
@@ -55,7 +56,7 @@ class TerminalListBody(AnswerBody):
     items: list[TerminalBody]
 
 
-@router.post("/ticket", status_code=201)
+@router.post("/ticket", status_code=201, openapi_extra=with_example({"terminal": "main"}))
 async def issue_terminal_ticket(
     session_id: str,
     caller: CurrentCaller,

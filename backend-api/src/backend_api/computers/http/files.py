@@ -25,6 +25,7 @@ from backend_api.conversations.application.own_sandbox import OwnSandbox
 from backend_api.conversations.ports import SessionRepository
 from backend_api.identity.http.caller import ONE_PLACE, CurrentCaller, address_of
 from backend_api.kit.http.content_origin import is_content_origin
+from backend_api.kit.http.examples import with_example
 from backend_api.kit.http.own_origin import own_origin
 from backend_api.kit.http.ports import Options, port
 from backend_api.kit.ids import SessionId, UserId
@@ -164,7 +165,7 @@ async def look_at_link(
     return answer
 
 
-@router.post("/sessions/{session_id}/files/link")
+@router.post("/sessions/{session_id}/files/link", openapi_extra=with_example({"path": "report.pdf"}))
 async def link_file(
     session_id: str,
     body: LinkBody,

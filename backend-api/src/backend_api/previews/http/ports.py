@@ -9,6 +9,7 @@ from pydantic import Field
 
 from backend_api.conversations.ports import SessionRepository
 from backend_api.identity.http.caller import CurrentCaller
+from backend_api.kit.http.examples import with_example
 from backend_api.kit.http.ports import Options, port
 from backend_api.kit.http.schemas import AnswerBody, RequestBody, Time
 from backend_api.kit.ids import SessionId
@@ -50,7 +51,10 @@ async def list_ports(
 
 
 @router.post(
-    "", status_code=201, responses={200: {"model": OpenedPortBody, "description": "It was open already."}, 409: {}}
+    "",
+    status_code=201,
+    responses={200: {"model": OpenedPortBody, "description": "It was open already."}, 409: {}},
+    openapi_extra=with_example({"port": 3000}),
 )
 async def open_port(
     session_id: str,
