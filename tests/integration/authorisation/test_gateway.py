@@ -18,9 +18,9 @@ from websockets.typing import Subprotocol
 from backend_api.agent.model import ModelInfo
 from backend_api.computers.domain import FileLink
 from backend_api.computers.file_links import JwtFileLinks
-from backend_api.computers.redis import RedisTickets
 from backend_api.identity.http.caller import CurrentCaller
 from backend_api.kit.http.ports import WebOptions
+from backend_api.kit.redis.tickets import RedisTickets
 from backend_api.main.app import describe_app
 from backend_api.main.worker_app import build_worker_app
 from backend_api.settings.mongo.user_settings import MongoSettingsStore
