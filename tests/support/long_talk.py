@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-import uuid
+import itertools
 
-from backend_api.agent.events import (
-    MessageCompleted,
-    MessageUser,
-    RunFinished,
-    ToolCalled,
-    ToolFinished,
-    Usage,
-    UsageUpdated,
-)
-from backend_api.agent.recorded import Recorded
-from backend_api.conversations.domain.entity import Claimant
-from backend_api.kit.ids import SessionId, UserId
-from backend_api.kit.mongo.database import Client
+from backend_api.agent.events import ToolCalled, ToolFinished
+from backend_api.kit.ids import SessionId
 from backend_api.runs.mongo.run_ledger import MongoRunLedger
+from support.recorded_runs import record_run, record_until
 
-LOCAL = UserId("local")
 CALLS_A_RUN = 5
 LAST_WORDS = "The very last words."
-_CLAIMANT = Claimant(worker="filler", lease_s=3600, model="demo")
 _CODE = """```python
 def read_rows(path: str) -> list[dict[str, str]]:
     # Each row by the names of the head.
@@ -58,36 +46,22 @@ def long_answer(size: int = 16_000) -> str:
 
 
 async def fill_talk(mongo_uri: str, database: str, session_id: str, events: int) -> int:
-    """So many events or a few more, recorded by the ledger itself; answers the last number."""
-    client: Client = Client(mongo_uri, tz_aware=True)
-    last = run = 0
-    try:
-        ledger = MongoRunLedger(client[database])
-        while last < events:
-            run += 1
-            is_last = last + 2 * CALLS_A_RUN + 6 >= events
-            last = await _one_run(ledger, SessionId(session_id), run, LAST_WORDS if is_last else "")
-    finally:
-        await client.close()
-    return last
+    """So many events or a few more; answers the last number."""
+    runs = itertools.count(1)
+
+    async def record(ledger: MongoRunLedger, last: int) -> int:
+        run, is_last = next(runs), last + 2 * CALLS_A_RUN + 6 >= events
+        answer = f"{_answer(run)}\n{LAST_WORDS if is_last else ''}"
+        return await record_run(ledger, SessionId(session_id), said=asked(run), calls=_calls(run), answer=answer)
+
+    return await record_until(events, mongo_uri, database, record)
 
 
-async def _one_run(ledger: MongoRunLedger, session_id: SessionId, run: int, last_words: str) -> int:
-    said = MessageUser(message_id=uuid.uuid4().hex, text=asked(run))
-    accepted = await ledger.accept(session_id, LOCAL, said, claimant=_CLAIMANT)
-    assert accepted.lease is not None
-    items: list[Recorded] = []
+def _calls(run: int) -> list[tuple[ToolCalled, ToolFinished]]:
+    made: list[tuple[ToolCalled, ToolFinished]] = []
     for call in range(CALLS_A_RUN):
         name, arguments = ("shell", {"command": f"ls -l part-{call}"}) if call % 2 else ("file_read", {"path": "a.csv"})
         called = ToolCalled(call_id=f"{run}-{call}", name=name, arguments=arguments, phrase="Looking")
-        finished = ToolFinished(
-            call_id=called.call_id, success=call != 3, preview="-rw-r--r-- 1 agent notes.txt\n" * 10
-        )
-        items += [Recorded(payload=called), Recorded(payload=finished)]
-    usage = Usage(input=9000, output=300, by_model={"demo": {"input": 9000, "output": 300}})
-    answer = MessageCompleted(message_id=uuid.uuid4().hex, text=f"{_answer(run)}\n{last_words}")
-    items += [Recorded(payload=UsageUpdated(usage=usage)), Recorded(payload=answer)]
-    await ledger.record(accepted.lease, items)
-    end = RunFinished(run_id=accepted.run_id, status="completed", usage=usage, duration_ms=1200)
-    events = await ledger.finish(accepted.lease, end, seen_seq=accepted.seq)
-    return events[-1].seq or 0
+        preview = "-rw-r--r-- 1 agent notes.txt\n" * 10
+        made.append((called, ToolFinished(call_id=called.call_id, success=call != 3, preview=preview)))
+    return made

@@ -1,4 +1,5 @@
-"""Who may call what: one row a route of each service. A route without a row fails tests/integration/authorisation.
+"""Who may call what: one row a route of each service; those of some modules are in `of_modules`. A route without a row
+fails tests/integration/authorisation.
 
 A row gives the rule and a request that is valid but for who sends it, so that only the rule can refuse it. Each is
 tried with every kind of token that must not pass.
@@ -126,10 +127,6 @@ GATEWAY: dict[str, Rule] = _DOCS | {
     "GET /api/skills/{name}": USER,
     "POST /api/skills": Rule(kind=Kind.USER, files=_SKILL),
     "DELETE /api/skills/{name}": USER,
-    "GET /api/memories": USER,
-    "GET /api/memories/{path:path}": USER,
-    "PUT /api/memories/{path:path}": Rule(kind=Kind.USER, json={"content": "Likes otters."}),
-    "DELETE /api/memories/{path:path}": USER,
     "GET /api/targets": USER,
     "GET /api/targets/choices": USER,
     "POST /api/targets": Rule(kind=Kind.USER, json=_HOST),

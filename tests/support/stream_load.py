@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,28 +13,16 @@ from urllib.parse import urlsplit
 import httpx
 import psutil
 
-from backend_api.agent.events import (
-    MessageCompleted,
-    MessageUser,
-    RunFinished,
-    ToolCalled,
-    ToolFinished,
-    Usage,
-    UsageUpdated,
-)
-from backend_api.agent.recorded import Recorded
-from backend_api.conversations.domain.entity import Claimant
-from backend_api.kit.ids import SessionId, UserId
-from backend_api.kit.mongo.database import Client
+from backend_api.agent.events import ToolCalled, ToolFinished
+from backend_api.kit.ids import SessionId
 from backend_api.runs.mongo.run_ledger import MongoRunLedger
 from local_stack.services import mongo_uri
+from support.recorded_runs import record_run, record_until
 from support.tls import NO_TLS
 
-LOCAL = UserId("local")
 EVENTS_A_RUN = 40
 _WARM_UP = 50
 _SETTLE_S = 3.0
-_CLAIMANT = Claimant(worker="filler", lease_s=3600, model="demo")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,36 +92,22 @@ def mongo_uri_of(data_dir: Path) -> str:
 
 
 async def fill_session(mongo_uri: str, database: str, session_id: str, events: int) -> int:
-    """Runs of a usual kind, recorded by the ledger itself; answers the last number."""
-    client: Client = Client(mongo_uri, tz_aware=True)
-    last = 0
-    try:
-        ledger = MongoRunLedger(client[database])
-        while last < events:
-            last = await _one_run(ledger, SessionId(session_id))
-    finally:
-        await client.close()
-    return last
+    """Runs of a usual kind; answers the last number."""
+    calls = [
+        (
+            ToolCalled(call_id=f"{call}", name="shell", arguments={"command": "ls -l " * 20}, phrase="Looking"),
+            ToolFinished(call_id=f"{call}", success=True, preview="-rw-r--r-- 1 agent agent 12 notes.txt\n" * 20),
+        )
+        for call in range((EVENTS_A_RUN - 6) // 2)
+    ]
+    said = "What is in the folder, and which of it is new? " * 3
+    answer = "There are twelve files, and two of them are new. " * 20
 
+    async def record(ledger: MongoRunLedger, last: int) -> int:
+        del last
+        return await record_run(ledger, SessionId(session_id), said=said, calls=calls, answer=answer)
 
-async def _one_run(ledger: MongoRunLedger, session_id: SessionId) -> int:
-    said = MessageUser(message_id=uuid.uuid4().hex, text="What is in the folder, and which of it is new? " * 3)
-    accepted = await ledger.accept(session_id, LOCAL, said, claimant=_CLAIMANT)
-    assert accepted.lease is not None
-    items: list[Recorded] = []
-    for call in range((EVENTS_A_RUN - 6) // 2):
-        called = ToolCalled(call_id=f"{call}", name="shell", arguments={"command": "ls -l " * 20}, phrase="Looking")
-        finished = ToolFinished(call_id=f"{call}", success=True, preview="-rw-r--r-- 1 agent agent 12 notes.txt\n" * 20)
-        items += [Recorded(payload=called), Recorded(payload=finished)]
-    usage = Usage(input=9000, output=300, by_model={"demo": {"input": 9000, "output": 300}})
-    answer = MessageCompleted(
-        message_id=uuid.uuid4().hex, text="There are twelve files, and two of them are new. " * 20
-    )
-    items += [Recorded(payload=UsageUpdated(usage=usage)), Recorded(payload=answer)]
-    await ledger.record(accepted.lease, items)
-    end = RunFinished(run_id=accepted.run_id, status="completed", usage=usage, duration_ms=1200)
-    events = await ledger.finish(accepted.lease, end, seen_seq=accepted.seq)
-    return events[-1].seq or 0
+    return await record_until(events, mongo_uri, database, record)
 
 
 async def state_times(base_url: str, session_id: str, times: int) -> list[float]:

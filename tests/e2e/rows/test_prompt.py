@@ -40,27 +40,6 @@ async def test_it_is_told_how_to_work_and_that_what_it_reads_is_no_instruction(
 
 
 @in_any_form
-async def test_what_it_keeps_in_one_session_it_reads_in_the_next_as_notes_of_the_past(
-    scripted: Scripted, api: ApiClient
-) -> None:
-    kept = {"path": "/memories/tea.md", "file_text": "How they like tea\nGreen, without sugar"}
-    scripted.answer(calls(call("memory_create", **kept)))
-    try:
-        await api.ask(await api.new_session(title="named", options={"enable_approval": False}), "remember my tea")
-        assert "Created /memories/tea.md" in said_in(scripted.last())
-        session = await api.new_session(title="named")
-        scripted.answer(calls(call("memory_view", path="/memories/tea.md")))
-        await api.ask(session, "make tea")
-        read = said_in(scripted.last())
-        for words in ("notes of the past", "(38 bytes): How they like tea", "Green, without sugar"):
-            assert words in read
-        listed = await api.json("GET", "/memories")
-        assert [one["path"] for one in listed["items"]] == ["tea.md"]
-    finally:
-        await api.json("DELETE", "/memories/tea.md", expect=204, headers={"If-Match": "*"})
-
-
-@in_any_form
 async def test_an_agent_below_is_told_whom_it_works_for_and_the_main_one_is_not(
     scripted: Scripted, api: ApiClient
 ) -> None:

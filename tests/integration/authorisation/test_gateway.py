@@ -18,15 +18,16 @@ from websockets.typing import Subprotocol
 from backend_api.agent.model import ModelInfo
 from backend_api.computers.domain import FileLink
 from backend_api.computers.file_links import JwtFileLinks
-from backend_api.computers.redis import RedisTickets
 from backend_api.identity.http.caller import CurrentCaller
 from backend_api.kit.http.ports import WebOptions
+from backend_api.kit.redis.tickets import RedisTickets
 from backend_api.main.app import describe_app
 from backend_api.main.worker_app import build_worker_app
 from backend_api.settings.mongo.user_settings import MongoSettingsStore
 from backend_api.terminal.application import ConnectTerminal
 from support.forged_tokens import forged
 from support.gateway import MODEL, PLAIN, SECRET, Gateway, run_gateway
+from support.of_modules import ALL
 from support.route_rules import GATEWAY, WORKER, Kind, Rule, path_of, routes_behind, routes_of, without_rule
 from support.servers import Server, emptied_database_name
 from support.user_settings import settings_parts
@@ -34,6 +35,7 @@ from support.user_settings import settings_parts
 __all__ = ["emptied_database_name"]
 
 ASKS_FOR_TOKEN = (Kind.USER, Kind.OWNER)
+RULES = GATEWAY | {name: rule for module in ALL for name, rule in module.routes.items()}
 CHECK = get_args(CurrentCaller)[1].dependency
 OWN_CHECK = "POST /api/auth/logout"
 """A page's cookie says who leaves also when the access token is over."""
@@ -46,9 +48,9 @@ WITH_EVERY_CASE = (
 )
 ON_EVERY_ROUTE = ("no header", "tampered signature", "logged out", "deactivated")
 OWNER_SOCKETS = [
-    name.partition(" ")[2] for name, rule in GATEWAY.items() if rule.kind is Kind.OWNER and name.startswith("WS ")
+    name.partition(" ")[2] for name, rule in RULES.items() if rule.kind is Kind.OWNER and name.startswith("WS ")
 ]
-TICKET_SOCKETS = [name.partition(" ")[2] for name, rule in GATEWAY.items() if rule.kind is Kind.TICKET]
+TICKET_SOCKETS = [name.partition(" ")[2] for name, rule in RULES.items() if rule.kind is Kind.TICKET]
 
 
 @dataclass(slots=True)
@@ -117,7 +119,7 @@ class House:
 
     async def ask(self, name: str, things: dict[str, str], headers: dict[str, str], **changed: Any) -> httpx.Response:
         """Call a route as its row says; of an endless answer the head is enough."""
-        rule = GATEWAY[name]
+        rule = RULES[name]
         request = httpx_request(rule) | changed
         method, url = name.partition(" ")[0], path_of(name, things)
         async with self.gateway.client.stream(method, url, headers=headers, **request) as answer:
@@ -144,7 +146,7 @@ async def house(mongo_server: Server, redis_server: Server, mongo_database_name:
 
 def named(*kinds: Kind) -> list[str]:
     """Calls whose rule is of a kind; sockets apart."""
-    return [name for name, rule in GATEWAY.items() if rule.kind in kinds and not name.startswith("WS ")]
+    return [name for name, rule in RULES.items() if rule.kind in kinds and not name.startswith("WS ")]
 
 
 def code_of(answer: httpx.Response) -> str | None:
@@ -158,8 +160,8 @@ def sign(claims: dict[str, Any]) -> str:
 
 def test_every_route_has_a_rule_and_every_rule_a_route(tmp_path: Path) -> None:
     app = describe_app(WebOptions(frontend=tmp_path))
-    assert without_rule(app, GATEWAY) == set(), "say in tests/support/route_rules.py who may call these"
-    assert set(GATEWAY) - set(routes_of(app)) == set()
+    assert without_rule(app, RULES) == set(), "say in tests/support/route_rules.py who may call these"
+    assert set(RULES) - set(routes_of(app)) == set()
     worker = build_worker_app({}, {})
     assert without_rule(worker, WORKER) == set()
     assert set(WORKER) - set(routes_of(worker)) == set()
@@ -167,10 +169,10 @@ def test_every_route_has_a_rule_and_every_rule_a_route(tmp_path: Path) -> None:
 
 def test_a_route_without_a_rule_is_found() -> None:
     app = describe_app(WebOptions())
-    known = without_rule(app, GATEWAY)
+    known = without_rule(app, RULES)
     app.get("/api/secrets")(lambda: "all")
     app.websocket("/api/feed")(lambda: None)
-    assert without_rule(app, GATEWAY) - known == {"GET /api/secrets", "WS /api/feed"}
+    assert without_rule(app, RULES) - known == {"GET /api/secrets", "WS /api/feed"}
 
 
 async def headers_of_nobody(house: House, things: dict[str, str]) -> dict[str, dict[str, str]]:
@@ -237,7 +239,7 @@ async def test_what_belongs_to_another_does_not_exist(house: House) -> None:
     wrong: list[tuple[str, int, str]] = []
     for route in named(Kind.OWNER):
         foreign, nowhere = [await house.ask(route, which, house.bert) for which in (things, missing)]
-        expected = (404, GATEWAY[route].hidden_as)
+        expected = (404, RULES[route].hidden_as)
         if (foreign.status_code, code_of(foreign)) != expected or _told(foreign) != _told(nowhere):
             wrong.append((route, foreign.status_code, foreign.text[:200]))
     assert wrong == []
@@ -261,12 +263,12 @@ async def test_who_may_call_is_answered(house: House) -> None:
         headers = await house.gateway.user(route.rpartition("/")[2]) if ends_log_in else house.anna
         things = to_look_at if route.startswith("GET ") else await house.things(headers)
         answer = await house.ask(route, things, headers)
-        is_hidden = answer.status_code == 404 and code_of(answer) == GATEWAY[route].hidden_as
+        is_hidden = answer.status_code == 404 and code_of(answer) == RULES[route].hidden_as
         if answer.status_code in (401, 403, 405, 422, 500) or is_hidden:
             wrong.append((route, answer.status_code, answer.text[:200]))
     for route in [name for name in named(Kind.OPEN) if "{" not in name]:
         answer = await house.ask(route, {}, {})
-        is_log_in = GATEWAY[route].json is not None
+        is_log_in = RULES[route].json is not None
         if answer.status_code in (403, 405, 422) or (answer.status_code == 401 and not is_log_in):
             wrong.append((route, answer.status_code, answer.text[:200]))
     assert wrong == []

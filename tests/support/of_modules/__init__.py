@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from backend_api.agent.capability import Capability
 from backend_api.kit.ids import UserId
+from support.route_rules import Rule
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +27,12 @@ class OfModule:
     """Stores something in the database that runs of this user read."""
     show: Callable[[Sequence[Capability]], None]
     """Checks what an agent has of the capability: it fails with a table that lacks it."""
+    routes: Mapping[str, Rule]
+    """Who may call its routes."""
+    looking: Sequence[str] = ()
+    """Those of its tools that plan mode has."""
+    without_computer: Sequence[str] = ()
+    """Those of its tools that need no computer."""
 
 
 ALL: Sequence[OfModule] = [

@@ -13,6 +13,7 @@ from backend_api.memories.domain import MemoryFile
 from backend_api.memories.mongo import MongoMemories
 from backend_api.memories.tools import memory_tools
 from support.of_modules import OfModule
+from support.route_rules import USER, Kind, Rule
 from support.scripted import ANY
 
 
@@ -45,4 +46,12 @@ OF_MODULE = OfModule(
     much=[MemoryFile(path=f"note-{number}.md", content="What they like. " * 10) for number in range(60)],
     keep=_keep,
     show=_show,
+    routes={
+        "GET /api/memories": USER,
+        "GET /api/memories/{path:path}": USER,
+        "PUT /api/memories/{path:path}": Rule(kind=Kind.USER, json={"content": "Likes otters."}),
+        "DELETE /api/memories/{path:path}": USER,
+    },
+    looking=["memory_view"],
+    without_computer=[tool.spec.name for tool in memory_tools(None)],
 )

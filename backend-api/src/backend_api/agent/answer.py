@@ -217,6 +217,17 @@ class Answer:
             continuations=self.continuations,
         )
 
+    def so_far(self) -> list[StoredPayload]:
+        """The events to record if it is cut here: it can't be continued, so of its thinking only the text counts."""
+        thoughts = [(one.id, text) for one in self._thoughts if (text := "".join(one.texts))]
+        said: list[StoredPayload] = [
+            ThinkingCompleted(message_id=identifier, text=text, turn=self.turn, seen_seq=self.seen_seq)
+            for identifier, text in thoughts
+        ]
+        if self.text or self.continuations:
+            said.append(replace(self.message(), partial=True))
+        return said
+
     def _add_thinking(self, part: ThinkingPart) -> None:
         if self.thinking == "off":
             return
@@ -254,7 +265,7 @@ class Answer:
         is_kept = self.thinking != "off" and len(self._thoughts) < MOST_THOUGHTS
         if is_kept:
             self._thoughts.append(thought)
-        self.live.show_as_thinking(self.message_id, since, thought.id if is_kept else None)
+        self.live.show_as_thinking(self.message_id, thought.id if is_kept else None, text[since:])
 
     def _finish_thinking(self) -> None:
         if self._is_thinking:

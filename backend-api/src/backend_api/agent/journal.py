@@ -9,7 +9,6 @@ from typing import Protocol
 from backend_api.agent.catalogue import ResolvedModel
 from backend_api.agent.conversation import Conversation
 from backend_api.agent.events import (
-    MessageCompleted,
     ModelRole,
     StoredPayload,
     ToolCalled,
@@ -35,9 +34,9 @@ class LiveOutput(Protocol):
         """Show more thinking."""
         ...
 
-    def show_as_thinking(self, message_id: str, since: int, thinking_id: str | None) -> None:
-        """Show the open message from its code point `since` on as thinking, or not at all if `thinking_id` is None.
-        Later text of the message only appears once it is stored."""
+    def show_as_thinking(self, message_id: str, thinking_id: str | None, text: str) -> None:
+        """Show `text`, the end of the open message, as thinking, or not at all if `thinking_id` is None. Later text of
+        the message only appears once it is stored."""
         ...
 
     def show_context(self, used: int, size: int) -> None:
@@ -46,6 +45,19 @@ class LiveOutput(Protocol):
 
     def show_retry(self, error: ModelError, following: NextAttempt) -> None:
         """Show that an attempt at a model call failed, and when the next one follows."""
+        ...
+
+
+class OpenMessage(Protocol):
+    """A message while it is written, the one place that holds its text."""
+
+    @property
+    def seen_seq(self) -> int:
+        """The last event the model has read of."""
+        ...
+
+    def so_far(self) -> Sequence[StoredPayload]:
+        """What there is of it and its thinking."""
         ...
 
 
@@ -126,8 +138,7 @@ class Journal(Protocol):
         traced while it works, its output is shown, and if the run is cut, its progress is known."""
         ...
 
-    def open_message(self, message: MessageCompleted, preface: Sequence[Recorded] = ()) -> None:
-        """Set the message being written, of which only the text is missing: it is kept as partial if the run is cut.
-        The `preface`, which the model is sent for it, is stored with the first part of it: before that nothing depends
-        on it."""
+    def open_message(self, message: OpenMessage, preface: Sequence[Recorded] = ()) -> None:
+        """Set the message being written: it is kept as partial if the run is cut. The `preface`, which the model is
+        sent for it, is stored with the first part of it: before that nothing depends on it."""
         ...

@@ -185,7 +185,7 @@ class AgentLoop:
         )
         if answer is not None:
             answer.tools = opening.tools
-            self.journal.open_message(answer.message(), preface)
+            self.journal.open_message(answer, preface)
         return request
 
     async def _call(self, request: ModelRequest, answer: Answer) -> None:

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from backend_api.agent.approvals import Approval
 from backend_api.agent.events import BodyPart, StoredPayload, Todo, ToolCalled
 from backend_api.agent.tasks import TaskBoard
+from backend_api.agent.tool_family import FamilyKind
 from backend_api.agent.waits import Wait
 
 Effect = Literal["reads", "notes", "writes"]
@@ -27,7 +28,8 @@ class ToolSpec:
 
     A tool that needs no sandbox can run while that starts. Only one that `asks_person` may answer with questions, and
     only the agent that the person talks to has it. One that `waits` for something is called again with the same
-    arguments until that has come. Of several calls of a `once` tool in one answer only the first is run.
+    arguments until that has come. Of several calls of a `once` tool in one answer only the first is run. A tool of a
+    module names its family; for others `tool_families.py` does.
     """
 
     name: str
@@ -41,6 +43,7 @@ class ToolSpec:
     waits: bool = False
     once: bool = False
     deadline_ms: int = 60_000
+    family_kind: FamilyKind | None = None
     offer: str = field(init=False, compare=False, repr=False)
     """The definition for a model, as JSON."""
     offer_bytes: int = field(init=False, compare=False, repr=False)

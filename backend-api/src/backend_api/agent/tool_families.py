@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from backend_api.agent.tool import Done, ToolSpec
+from backend_api.agent.tool_family import FamilyKind
 from backend_api.agent.tool_rules import FOREIGN_PREFIX, is_named
 
 LOAD_TOOL = "load_tools"
@@ -40,20 +41,6 @@ OTHERS = "others"
 _HEAD = "Tools of "
 _UNKNOWN = "There is no family {name!r}. Families: {families}."
 _NONE_FOUND = "No tool of {name} has {find!r} in its name or description. Leave `find` out to see all of them."
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FamilyKind:
-    """A family of tools. `line` is their purpose, `tools` names them by globs; `first` are those defined in the prompt.
-    It is loaded also if a message has one of its `words`, which have no other meaning in work with a computer. An
-    ordinary word such as background, port or memory is none, as a family has up to 12,000 characters; `@` and the name
-    of a family always loads it."""
-
-    name: str
-    line: str
-    tools: tuple[str, ...]
-    first: tuple[str, ...] = ()
-    words: tuple[str, ...] = ()
 
 
 FAMILIES = (
@@ -128,13 +115,6 @@ FAMILIES = (
         words=("resources of this conversation", "list of resources", "资源列表"),
     ),
     FamilyKind(
-        name="memories",
-        line="change memories",
-        tools=("memory_*",),
-        first=("memory_view", "memory_create"),
-        words=("your memory", "your memories", "你的记忆"),
-    ),
-    FamilyKind(
         name="papers",
         line="scientific papers: search, read, cite, keep",
         tools=("paper_*", "papers_*", "corpus_*", "findings_*"),
@@ -175,8 +155,8 @@ FAMILIES = (
     ),
     FamilyKind(name=OTHERS, line="more", tools=("think", "utc_now", "compact")),
 )
-"""All families, in the order of the prompt. A tool of no family is defined in the prompt as long as there is room, else
-it is among the `others`; the tools of each MCP server are a family."""
+"""The families of tools that name none themselves, in the order of the prompt. A tool of no family is defined in the
+prompt as long as there is room, else it is among the `others`; the tools of each MCP server are a family."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,7 +176,7 @@ class Family:
         return self.kind.name
 
     def _line(self) -> str:
-        names, left = list[str](), _MAX_LINE_CHARACTERS if self.kind.tools else _MAX_FOREIGN_CHARACTERS
+        names, left = list[str](), _MAX_FOREIGN_CHARACTERS if _is_foreign(self.name) else _MAX_LINE_CHARACTERS
         for tool in self.tools:
             left -= len(tool.name) + 2
             if left < 0:
@@ -296,7 +276,7 @@ def _choose_prompt_tools(all_: _Specs, wanted: frozenset[str], taken: int, free:
     own = [spec for spec in specs if spec.name not in PAIR]
     if not has_pair(specs) or _fits(own, taken, free):
         return ToolSet(first=own)
-    later = [spec for spec in own if not is_first(spec.name, wanted) and spec.name not in free]
+    later = [spec for spec in own if not is_first(spec, wanted) and spec.name not in free]
     asked = {spec.name for spec in later}
     room = _Room(MOST_TOOLS - len(PAIR), max(MOST_BYTES - taken - _size_of_lines(later), LEAST_BYTES))
     # Tools that the provider knows come first, then the usual ones, then those that the preset wants.
@@ -311,19 +291,27 @@ def has_pair(specs: Sequence[ToolSpec]) -> bool:
     return len([spec for spec in specs if spec.name in PAIR]) == len(PAIR)
 
 
-def is_first(name: str, wanted: Collection[str] = ()) -> bool:
-    """Whether the tool of that name is in the prompt if there is room."""
-    kind = kind_of(name)
-    return kind is None or name in kind.first or is_named(name, wanted)
+def is_first(spec: ToolSpec, wanted: Collection[str] = ()) -> bool:
+    """Whether the tool is in the prompt if there is room."""
+    kind = kind_of(spec)
+    return kind is None or spec.name in kind.first or is_named(spec.name, wanted)
+
+
+def kind_of(spec: ToolSpec) -> FamilyKind | None:
+    """The family of a tool; None if it has none."""
+    return spec.family_kind or _kind_by_name(spec.name)
 
 
 @lru_cache(maxsize=4_096)
-def kind_of(name: str) -> FamilyKind | None:
-    """The family of a tool of that name; None if it has none."""
-    if name.startswith(FOREIGN_PREFIX):
+def _kind_by_name(name: str) -> FamilyKind | None:
+    if _is_foreign(name):
         server = name.removeprefix(FOREIGN_PREFIX).partition("__")[0]
-        return FamilyKind(name=f"{FOREIGN_PREFIX}{server}", line="", tools=(), words=_words_of(server))
+        return FamilyKind(name=f"{FOREIGN_PREFIX}{server}", line="", words=_words_of(server))
     return next((kind for kind in FAMILIES if is_named(name, kind.tools)), None)
+
+
+def _is_foreign(name: str) -> bool:
+    return name.startswith(FOREIGN_PREFIX)
 
 
 def _words_of(server: str) -> tuple[str, ...]:
@@ -334,10 +322,10 @@ def _words_of(server: str) -> tuple[str, ...]:
 
 
 def families_of(specs: Sequence[ToolSpec]) -> list[Family]:
-    """These tools grouped by family, in the order of `FAMILIES`."""
+    """These tools grouped by family, in the order of `FAMILIES`, behind them the others as they come."""
     found: dict[str, tuple[FamilyKind, list[ToolSpec]]] = {kind.name: (kind, []) for kind in FAMILIES}
     for spec in specs:
-        kind = kind_of(spec.name) or FAMILIES[-1]
+        kind = kind_of(spec) or FAMILIES[-1]
         found.setdefault(kind.name, (kind, []))[1].append(spec)
     return [Family(kind=kind, tools=(*tools,)) for kind, tools in found.values() if tools]
 
@@ -417,7 +405,7 @@ def _cut(spec: ToolSpec) -> str:
 @lru_cache(maxsize=512)
 def _pattern_of(kind: FamilyKind) -> re.Pattern[str]:
     """A pattern for words of Latin letters as whole words, also beside Chinese, which has no space around a word."""
-    prefix = rf"(?:{FOREIGN_PREFIX})?" if kind.name.startswith(FOREIGN_PREFIX) else ""
+    prefix = rf"(?:{FOREIGN_PREFIX})?" if _is_foreign(kind.name) else ""
     sign = rf"(?<![\w.+-])@{prefix}{re.escape(kind.name.removeprefix(FOREIGN_PREFIX))}(?![\w-])"
     words = [rf"(?<![\w-]){_spaced(one)}(?![\w-])" if one.isascii() else re.escape(one) for one in kind.words]
     return re.compile("|".join([sign, *words]), re.IGNORECASE | re.ASCII)

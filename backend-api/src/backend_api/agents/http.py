@@ -21,6 +21,7 @@ from backend_api.agent.subagent_kinds import (
 from backend_api.agents.application.change_kind import ChangeKind
 from backend_api.agents.application.read_kinds import ReadKinds, ShownKind
 from backend_api.identity.http.caller import CurrentCaller
+from backend_api.kit.http.examples import with_example
 from backend_api.kit.http.ports import port
 from backend_api.kit.http.schemas import AnswerBody, RequestBody, Words
 
@@ -87,7 +88,19 @@ async def list_agents(caller: CurrentCaller, read_kinds: Annotated[ReadKinds, po
     return [_body_of(shown) for shown in await read_kinds(caller.user.id)]
 
 
-@router.put("/{name}", responses={409: {}})
+@router.put(
+    "/{name}",
+    responses={409: {}},
+    openapi_extra=with_example(
+        {
+            "description": "Checks numbers of a report against its sources.",
+            "prompt": "Check each number against its source, and list those that differ.",
+            "tools": ["file_read", "web_*"],
+            "max_calls": 40,
+            "max_minutes": 10,
+        }
+    ),
+)
 async def put_agent(
     name: Name,
     body: ChangeAgentBody,

@@ -11,6 +11,7 @@ from backend_api.branches.application import Branches, Edit, Forks
 from backend_api.conversations.http.message_schemas import Identifier
 from backend_api.conversations.http.session_schemas import SessionBody
 from backend_api.identity.http.caller import SESSION_CHANGE, CurrentCaller
+from backend_api.kit.http.examples import with_example
 from backend_api.kit.http.ports import port
 from backend_api.kit.http.schemas import AnswerBody, RequestBody
 from backend_api.kit.ids import SessionId
@@ -100,7 +101,11 @@ class DeletedBranchBody(AnswerBody):
     messages: int
 
 
-@router.post("/messages/{message_id}/edit", status_code=202)
+@router.post(
+    "/messages/{message_id}/edit",
+    status_code=202,
+    openapi_extra=with_example({"text": "In ten lines, please.", "run": True}),
+)
 async def edit_message(
     session_id: str, message_id: str, body: EditBody, caller: CurrentCaller, branches: Use
 ) -> WentBody:
@@ -124,14 +129,14 @@ async def undo(session_id: str, message_id: str, caller: CurrentCaller, branches
     return UndoneBody.model_validate(await branches.undo(SessionId(session_id), caller.user.id, message_id))
 
 
-@router.put("/path", dependencies=[SESSION_CHANGE])
+@router.put("/path", dependencies=[SESSION_CHANGE], openapi_extra=with_example({"message_id": "6f1c0a52"}))
 async def show_path(session_id: str, body: PathBody, caller: CurrentCaller, branches: Use) -> ShownBody:
     """Show the newest path that has this message; the model reads that path from then on. 409 `run_active` while a run
     has not ended."""
     return ShownBody(changed=await branches.show(SessionId(session_id), caller.user.id, body.message_id))
 
 
-@router.post("/branch", status_code=201)
+@router.post("/branch", status_code=201, openapi_extra=with_example({"message_id": "6f1c0a52"}))
 async def branch(session_id: str, body: PathBody, caller: CurrentCaller, branches: Use) -> SessionBody:
     """Begin a new conversation with everything up to this message. It has a computer of its own, without the files of
     this one. 409 `run_active` for a message of the current turn."""

@@ -119,7 +119,7 @@ async def tools(
     if list_mcp_tools is not None:
         offered = await list_mcp_tools.of(caller.user.id, preset.may_have if preset is not None else _any)
     return [
-        *(ToolBody.model_validate(tool).model_copy(update={"family": _family_of(tool.name)}) for tool in own),
+        *(ToolBody.model_validate(tool).model_copy(update={"family": _family_of(tool)}) for tool in own),
         *(
             _tool_of_server(one)
             for one in offered
@@ -129,14 +129,14 @@ async def tools(
 
 
 def _tool_of_server(one: OfferedMcpTool) -> ToolBody:
-    params: dict[str, str | None] = {"server": one.server, "family": _family_of(one.spec.name)}
+    params: dict[str, str | None] = {"server": one.server, "family": _family_of(one.spec)}
     if one.error is not None:
         params |= {"error": str(one.error), "code": code_of(one.error.cause)}
     return ToolBody.model_validate(one.spec).model_copy(update=params)
 
 
-def _family_of(name: str) -> str | None:
-    kind = kind_of(name)
+def _family_of(spec: ToolSpec) -> str | None:
+    kind = kind_of(spec)
     return kind.name if kind is not None else None
 
 

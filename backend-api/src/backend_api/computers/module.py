@@ -12,10 +12,10 @@ from backend_api.computers.application.publish_changes import PublishSandboxChan
 from backend_api.computers.application.restore_snapshot import RestoreSnapshot
 from backend_api.computers.application.take_snapshot import TakeSnapshot
 from backend_api.computers.application.upload_files import UploadFiles
+from backend_api.computers.domain import ScreenTicket
 from backend_api.computers.file_links import JwtFileLinks
 from backend_api.computers.http import files, sandbox, screen, snapshots
 from backend_api.computers.mongo import MongoSandboxChangeLog
-from backend_api.computers.redis import RedisTickets
 from backend_api.computers.tools import LinkSigner, SignedLink
 from backend_api.conversations.application.check_attachments import CheckAttachments
 from backend_api.conversations.application.own_sandbox import OwnSandbox
@@ -28,6 +28,7 @@ from backend_api.identity.ports import RateLimiter
 from backend_api.kit.ids import SessionId, UserId
 from backend_api.kit.mongo.database import Database
 from backend_api.kit.redis.client import Redis
+from backend_api.kit.redis.tickets import RedisTickets
 from backend_api.kit.signed_tokens import Signing
 from backend_api.module import Module, Parts, Task
 from backend_api.sandboxes.domain.changes import SandboxChangeSource
@@ -59,7 +60,7 @@ async def open_session_sandboxes(
 ) -> AsyncGenerator[Parts]:
     """Open the module. The ports are the use cases of the routes, `own_sandbox`, `check_attachments`, and `sign_link`,
     with which agents link files; the task stores the sandbox changes that the manager reports."""
-    own_sandbox, tickets = OwnSandbox(sessions, sandboxes), RedisTickets(redis)
+    own_sandbox, tickets = OwnSandbox(sessions, sandboxes), RedisTickets(redis, "ticket", ScreenTicket)
     links = JwtFileLinks(signing.secret, algorithm=signing.algorithm, clock=clock)
     of_agents = LinkFile(OwnSandbox(sessions, sandboxes, queue_s=None), workspace, links)
     tasks: dict[str, Task] = {}

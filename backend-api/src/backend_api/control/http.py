@@ -12,6 +12,7 @@ from backend_api.control.domain import MAX_NOTE_CHARACTERS
 from backend_api.conversations.application.answer_wait import AnswerWait
 from backend_api.conversations.ports import EventLog
 from backend_api.identity.http.caller import SESSION_CHANGE, CurrentCaller
+from backend_api.kit.http.examples import with_example
 from backend_api.kit.http.ports import port
 from backend_api.kit.http.schemas import AnswerBody, RequestBody, Time, Words
 from backend_api.kit.ids import SessionId
@@ -51,7 +52,12 @@ async def get_control(session_id: str, caller: CurrentCaller, control: Control) 
     return ControlBody.model_validate(lease) if lease else None
 
 
-@router.post("", responses={409: {}}, dependencies=[SESSION_CHANGE])
+@router.post(
+    "",
+    responses={409: {}},
+    dependencies=[SESSION_CHANGE],
+    openapi_extra=with_example({"client": "9f2c51d0", "holder": "Anna"}),
+)
 async def take_control(session_id: str, body: TakeControlBody, caller: CurrentCaller, control: Control) -> ControlBody:
     """Take control for some seconds. No call of the agents starts meanwhile. 409 if another client has it."""
     holder = body.holder.strip() or caller.user.username
@@ -59,7 +65,7 @@ async def take_control(session_id: str, body: TakeControlBody, caller: CurrentCa
     return ControlBody.model_validate(lease)
 
 
-@router.put("", responses={409: {}})
+@router.put("", responses={409: {}}, openapi_extra=with_example({"client": "9f2c51d0"}))
 async def renew_control(
     session_id: str, body: RenewControlBody, caller: CurrentCaller, control: Control
 ) -> ControlBody:
@@ -67,7 +73,13 @@ async def renew_control(
     return ControlBody.model_validate(await control.renew(SessionId(session_id), caller.user.id, body.client))
 
 
-@router.delete("", status_code=204, responses={409: {}}, dependencies=[SESSION_CHANGE])
+@router.delete(
+    "",
+    status_code=204,
+    responses={409: {}},
+    dependencies=[SESSION_CHANGE],
+    openapi_extra=with_example({"client": "9f2c51d0", "note": "I have logged in. Go on."}),
+)
 async def hand_back(
     session_id: str,
     caller: CurrentCaller,

@@ -10,6 +10,7 @@ from pydantic import Field, StringConstraints
 from backend_api.files.application import EditFiles
 from backend_api.files.domain import NotEditable
 from backend_api.identity.http.caller import ONE_PLACE, CurrentCaller
+from backend_api.kit.http.examples import with_example
 from backend_api.kit.http.ports import port
 from backend_api.kit.http.schemas import AnswerBody, RequestBody
 from backend_api.kit.ids import SessionId
@@ -66,21 +67,32 @@ async def read_text(session_id: str, caller: CurrentCaller, files: _Edit, path: 
     return TextFileBody.model_validate(await files.read(SessionId(session_id), caller.user.id, path))
 
 
-@router.put("/text", responses={412: {}, 413: {}}, dependencies=[ONE_PLACE])
+@router.put(
+    "/text",
+    responses={412: {}, 413: {}},
+    dependencies=[ONE_PLACE],
+    openapi_extra=with_example(
+        {
+            "path": "notes.md",
+            "content": "# Notes",
+            "if_match": "1b4f0e9851971998e732078544c96b36",
+        }
+    ),
+)
 async def save_text(session_id: str, body: SaveTextBody, caller: CurrentCaller, files: _Edit) -> SavedTextBody:
     """Save a text file. 412 if it was changed since it was read, and then nothing is saved."""
     saved = await files.save(SessionId(session_id), caller.user.id, body.path, body.content, body.if_match)
     return SavedTextBody.model_validate(saved)
 
 
-@router.post("/move")
+@router.post("/move", openapi_extra=with_example({"source": "notes.md", "destination": "old/notes.md"}))
 async def move_path(session_id: str, body: MovePathBody, caller: CurrentCaller, files: _Edit) -> ChangedPathBody:
     """Rename or move a file or folder. 409 if the destination is taken."""
     moved = await files.move(SessionId(session_id), caller.user.id, body.source, body.destination)
     return ChangedPathBody(path=moved)
 
 
-@router.post("/folder", status_code=201)
+@router.post("/folder", status_code=201, openapi_extra=with_example({"path": "old"}))
 async def make_folder(session_id: str, body: MakeFolderBody, caller: CurrentCaller, files: _Edit) -> ChangedPathBody:
     """Make a folder. 409 if the path is taken."""
     return ChangedPathBody(path=await files.make_folder(SessionId(session_id), caller.user.id, body.path))

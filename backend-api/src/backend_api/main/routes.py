@@ -14,7 +14,6 @@ from backend_api.kit.http import health
 from backend_api.kit.http.content_origin import ContentOrigin
 from backend_api.kit.http.documentation import documentation_router
 from backend_api.kit.http.edge import Edge
-from backend_api.kit.http.examples import add_examples
 from backend_api.kit.http.head_requests import HeadRequests
 from backend_api.kit.http.page import page_router
 from backend_api.kit.http.ports import WebOptions
@@ -81,7 +80,7 @@ def build_app(
     for router in (*routers, health.router):
         app.include_router(router)
     describe = app.openapi
-    app.openapi = lambda: add_examples(describe())
+    app.openapi = lambda: _with_sorted_paths(describe())
     app.include_router(documentation_router(app.title, "/openapi.json", app.openapi))
     if options.frontend is not None:
         app.include_router(page_router(options.frontend))
@@ -102,3 +101,7 @@ def build_app(
     for around in middleware:
         app.add_middleware(around, options=options)
     return app
+
+
+def _with_sorted_paths(document: dict[str, Any]) -> dict[str, Any]:
+    return {**document, "paths": dict(sorted(document.get("paths", {}).items()))}

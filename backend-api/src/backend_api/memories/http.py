@@ -8,6 +8,7 @@ from fastapi import APIRouter, Header, Path, Response
 from pydantic import Field
 
 from backend_api.identity.http.caller import CurrentCaller
+from backend_api.kit.http.examples import with_example
 from backend_api.kit.http.ports import port
 from backend_api.kit.http.schemas import AnswerBody, RequestBody
 from backend_api.memories.application import ChangeMemories
@@ -67,7 +68,11 @@ async def get_memory(path: Name, caller: CurrentCaller, memories: Change, respon
     return _answer(await memories.read(caller.user.id), path, response)
 
 
-@router.put("/{path:path}", responses={409: {}, 412: {}, 413: {}})
+@router.put(
+    "/{path:path}",
+    responses={409: {}, 412: {}, 413: {}},
+    openapi_extra=with_example({"content": "Answers in British English, and in short."}),
+)
 async def write_memory(
     path: Name,
     body: WriteMemoryBody,

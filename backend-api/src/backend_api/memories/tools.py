@@ -13,6 +13,7 @@ from pydantic import Field
 
 from backend_api.agent.capability import Setup
 from backend_api.agent.tool import Done, Tool, ToolCall
+from backend_api.agent.tool_family import FamilyKind
 from backend_api.agent.tools.local import Arguments, Line, local_tool
 from backend_api.kit.errors import ConflictError, InvalidError, NotFoundError, TooLargeError
 from backend_api.kit.ids import UserId
@@ -26,6 +27,12 @@ DEADLINE_MS = 15_000
 MAX_LINES = 5_000
 _PATH = f"Where it is, such as `{ROOT}/preferences.md`."
 MemoryPath = Line
+FAMILY = FamilyKind(
+    name="memories",
+    line="change memories",
+    first=("memory_view", "memory_create"),
+    words=("your memory", "your memories", "你的记忆"),
+)
 
 
 class ViewArguments(Arguments):
@@ -120,7 +127,7 @@ def memory_tools(memories: ChangeMemories | None) -> list[Tool]:
         old, new = arguments.old_path, arguments.new_path
         return await changed(call, lambda known: known.renamed(old, new), f"Renamed {old} to {new}.")
 
-    change = partial(local_tool, effect="writes", deadline_ms=DEADLINE_MS)
+    change = partial(local_tool, effect="writes", deadline_ms=DEADLINE_MS, family=FAMILY)
     return [
         local_tool(
             name="memory_view",
@@ -132,6 +139,7 @@ def memory_tools(memories: ChangeMemories | None) -> list[Tool]:
             phrase="Looking at memory {path}",
             run_call=view,
             deadline_ms=DEADLINE_MS,
+            family=FAMILY,
         ),
         change(
             name="memory_create",

@@ -9,6 +9,7 @@ from pydantic import Field, StringConstraints
 
 from backend_api.conversations.http.message_schemas import AcceptedBody
 from backend_api.identity.http.caller import SESSION_CHANGE, CurrentCaller
+from backend_api.kit.http.examples import with_example
 from backend_api.kit.http.ports import port
 from backend_api.kit.http.schemas import AnswerBody, RequestBody, Time
 from backend_api.kit.ids import SessionId
@@ -94,7 +95,12 @@ async def read_queue(session_id: str, caller: CurrentCaller, message_queue: Kept
     return QueueBody.of(await message_queue.read(SessionId(session_id), caller.user.id))
 
 
-@router.post("", status_code=201, responses={409: {}})
+@router.post(
+    "",
+    status_code=201,
+    responses={409: {}},
+    openapi_extra=with_example({"text": "Then write the summary.", "client_id": "a-name-of-your-own"}),
+)
 async def queue_message(
     session_id: str, body: QueueMessageBody, caller: CurrentCaller, message_queue: Kept
 ) -> QueueBody:
@@ -105,7 +111,11 @@ async def queue_message(
     return QueueBody.of(await message_queue.read(own, caller.user.id))
 
 
-@router.patch("/{queued_id}", responses={409: {}})
+@router.patch(
+    "/{queued_id}",
+    responses={409: {}},
+    openapi_extra=with_example({"text": "Then write a short summary.", "version": 1}),
+)
 async def edit_queued_message(
     session_id: str, queued_id: QueuedId, body: EditQueuedBody, caller: CurrentCaller, message_queue: Kept
 ) -> QueueBody:
@@ -117,7 +127,12 @@ async def edit_queued_message(
     return QueueBody.of(await message_queue.read(own, caller.user.id))
 
 
-@router.post("/order", responses={409: {}}, dependencies=[SESSION_CHANGE])
+@router.post(
+    "/order",
+    responses={409: {}},
+    dependencies=[SESSION_CHANGE],
+    openapi_extra=with_example({"ids": ["the-second", "the-first"]}),
+)
 async def order_queue(session_id: str, body: QueueOrderBody, caller: CurrentCaller, message_queue: Kept) -> QueueBody:
     """Put all queued messages in this order. 409 if the queue has others by now."""
     return QueueBody.of(await message_queue.order(SessionId(session_id), caller.user.id, body.ids))

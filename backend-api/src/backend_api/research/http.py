@@ -11,6 +11,7 @@ from pydantic import Field
 
 from backend_api.identity.http.caller import ONE_PLACE, CurrentCaller
 from backend_api.kit.errors import InvalidError
+from backend_api.kit.http.examples import with_example
 from backend_api.kit.http.ports import port
 from backend_api.kit.http.schemas import AnswerBody, RequestBody, Time
 from backend_api.research.application import Research
@@ -232,7 +233,9 @@ async def match_file(
     )
 
 
-@router.post("/sources/{source}/test", dependencies=[ONE_PLACE], responses={422: {}})
+@router.post(
+    "/sources/{source}/test", dependencies=[ONE_PLACE], responses={422: {}}, openapi_extra=with_example({"key": "…"})
+)
 async def try_source_key(source: KeyedSource, body: KeyBody, caller: CurrentCaller, research: Use) -> KeyTrialBody:
     """Test a key with one request to its source, and return the outcome. Nothing is stored."""
     use = research.enabled()
@@ -240,7 +243,12 @@ async def try_source_key(source: KeyedSource, body: KeyBody, caller: CurrentCall
         return KeyTrialBody.model_validate(await use.try_key(caller.user.id, source, body.key))
 
 
-@router.post("", status_code=201, responses={404: {}, 413: {}, 422: {}, 502: {}})
+@router.post(
+    "",
+    status_code=201,
+    responses={404: {}, 413: {}, 422: {}, 502: {}},
+    openapi_extra=with_example({"id": "10.1038/nature14539", "tags": ["reviews"]}),
+)
 async def add_record(body: AddBody, caller: CurrentCaller, research: Use) -> AddedBody:
     """Add a paper with the data of the sources."""
     use = research.enabled()
@@ -254,7 +262,11 @@ async def get_record(record_id: Name, caller: CurrentCaller, research: Use, resp
     return _answer(await research.enabled().corpus.get(caller.user.id, RecordId(record_id)), response)
 
 
-@router.patch("/{record_id}", responses={404: {}, 412: {}, 422: {}})
+@router.patch(
+    "/{record_id}",
+    responses={404: {}, 412: {}, 422: {}},
+    openapi_extra=with_example({"notes": "The figure on page 4 is what we need.", "tags": ["reviews", "read"]}),
+)
 async def change_record(
     record_id: Name,
     body: ChangeBody,

@@ -11,6 +11,7 @@ from backend_api.agent.events import ResourceKind, Task, TaskPriority, TaskStatu
 from backend_api.agent.tasks import TaskChange
 from backend_api.agent.tools.tasks import MAX_DESCRIPTION_CHARACTERS, MAX_LINE_CHARACTERS
 from backend_api.identity.http.caller import SESSION_CHANGE, CurrentCaller
+from backend_api.kit.http.examples import with_example
 from backend_api.kit.http.ports import port
 from backend_api.kit.http.schemas import AnswerBody, RequestBody, Time
 from backend_api.kit.ids import SessionId
@@ -99,7 +100,19 @@ async def list_resources(session_id: str, caller: CurrentCaller, resources: Kept
     return ResourcesBody(items=[KeptResourceBody.of(one) for one in kept])
 
 
-@router.post("/resources", status_code=201, responses={409: {}}, dependencies=[SESSION_CHANGE])
+@router.post(
+    "/resources",
+    status_code=201,
+    responses={409: {}},
+    dependencies=[SESSION_CHANGE],
+    openapi_extra=with_example(
+        {
+            "title": "Attention is all you need",
+            "kind": "paper",
+            "link": "https://doi.org/10.48550/arxiv.1706.03762",
+        }
+    ),
+)
 async def add_resource(session_id: str, body: AddResourceBody, caller: CurrentCaller, resources: Kept) -> ResourceBody:
     """Add a resource to the conversation: a link (for a file its path in the workspace), a text, or both."""
     draft = Draft(title=body.title, kind=body.kind, link=body.link, content=body.content)
@@ -114,7 +127,12 @@ async def get_resource(
     return ResourceBody.of(await resources.find(SessionId(session_id), caller.user.id, resource_id))
 
 
-@router.patch("/resources/{resource_id}", responses={412: {}}, dependencies=[SESSION_CHANGE])
+@router.patch(
+    "/resources/{resource_id}",
+    responses={412: {}},
+    dependencies=[SESSION_CHANGE],
+    openapi_extra=with_example({"title": "Attention is all you need", "version": 2}),
+)
 async def change_resource(
     session_id: str, resource_id: ResourceId, body: ChangeResourceBody, caller: CurrentCaller, resources: Kept
 ) -> ResourceBody:
@@ -131,7 +149,13 @@ async def remove_resource(session_id: str, resource_id: ResourceId, caller: Curr
     await resources.remove(SessionId(session_id), caller.user.id, resource_id)
 
 
-@router.post("/tasks", status_code=201, responses={409: {}}, dependencies=[SESSION_CHANGE])
+@router.post(
+    "/tasks",
+    status_code=201,
+    responses={409: {}},
+    dependencies=[SESSION_CHANGE],
+    openapi_extra=with_example({"subject": "Read the two newest papers", "priority": "high"}),
+)
 async def add_task(session_id: str, body: AddTaskBody, caller: CurrentCaller, change_tasks: Tasks) -> TaskBody:
     """Add a task to those that the conversation's agents share. The agent of an active run sees it before its next
     answer."""
@@ -139,7 +163,12 @@ async def add_task(session_id: str, body: AddTaskBody, caller: CurrentCaller, ch
     return TaskBody.model_validate(await change_tasks.add(SessionId(session_id), caller.user.id, task))
 
 
-@router.patch("/tasks/{task_id}", responses={409: {}}, dependencies=[SESSION_CHANGE])
+@router.patch(
+    "/tasks/{task_id}",
+    responses={409: {}},
+    dependencies=[SESSION_CHANGE],
+    openapi_extra=with_example({"priority": "low", "status": "completed"}),
+)
 async def change_task(
     session_id: str, task_id: TaskId, body: ChangeTaskBody, caller: CurrentCaller, change_tasks: Tasks
 ) -> TaskBody:

@@ -10,6 +10,7 @@ from pydantic import Field
 from backend_api.conversations.domain.entity import MAX_MESSAGE_CHARACTERS
 from backend_api.conversations.http.option_schemas import OptionsBody
 from backend_api.identity.http.caller import CurrentCaller
+from backend_api.kit.http.examples import with_example
 from backend_api.kit.http.ports import port
 from backend_api.kit.http.schemas import AnswerBody, RequestBody, Time
 from backend_api.schedules.application.change_schedules import CreateSchedule, UpdateSchedule
@@ -118,7 +119,18 @@ async def list_schedules(caller: CurrentCaller, schedules: Annotated[Schedules, 
     return ScheduleListBody(items=[ScheduleBody.of(one) for one in found])
 
 
-@router.post("", status_code=201, responses={404: {}})
+@router.post(
+    "",
+    status_code=201,
+    responses={404: {}},
+    openapi_extra=with_example(
+        {
+            "text": "Read my inbox folder and write what is new to summary.md.",
+            "cron": "0 9 * * 1-5",
+            "timezone": "Europe/Berlin",
+        }
+    ),
+)
 async def create_schedule(
     body: CreateScheduleBody, caller: CurrentCaller, create_schedule: Annotated[CreateSchedule, port("create_schedule")]
 ) -> ScheduleBody:
@@ -129,7 +141,9 @@ async def create_schedule(
     return ScheduleBody.of(await create_schedule(caller.user.id, chosen))
 
 
-@router.patch("/{schedule_id}", responses={404: {}})
+@router.patch(
+    "/{schedule_id}", responses={404: {}}, openapi_extra=with_example({"cron": "30 8 * * 1", "paused": False})
+)
 async def update_schedule(
     schedule_id: str,
     body: UpdateScheduleBody,

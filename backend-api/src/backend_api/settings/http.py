@@ -9,6 +9,7 @@ from pydantic import Field
 
 from backend_api.agent.catalogue import ProviderName
 from backend_api.identity.http.caller import CurrentCaller
+from backend_api.kit.http.examples import with_example
 from backend_api.kit.http.ports import port
 from backend_api.kit.http.schemas import AnswerBody, RequestBody
 from backend_api.settings.application.change_setting import ChangeSetting
@@ -91,7 +92,7 @@ async def list_settings(
     return [SettingBody.model_validate(one) for one in await read_settings(caller.user.id)]
 
 
-@router.post("/models/test")
+@router.post("/models/test", openapi_extra=with_example({"provider": "openai", "key": "sk-...", "model": "gpt-5"}))
 async def try_key(
     body: TrialBody, caller: CurrentCaller, try_key: Annotated[TryKey, port("try_key")]
 ) -> TrialResultBody:
@@ -101,7 +102,7 @@ async def try_key(
     return TrialResultBody.model_validate(await try_key(caller.user.id, trial))
 
 
-@router.post("/models/available")
+@router.post("/models/available", openapi_extra=with_example({"provider": "openai", "key": "sk-..."}))
 async def list_provider_models(
     body: ModelListingBody, caller: CurrentCaller, try_key: Annotated[TryKey, port("try_key")]
 ) -> ListedModelsBody:
@@ -111,7 +112,7 @@ async def list_provider_models(
     return ListedModelsBody.model_validate(await try_key.list_models(caller.user.id, trial))
 
 
-@router.post("/search/test")
+@router.post("/search/test", openapi_extra=with_example({"provider": "tavily", "key": "tvly-..."}))
 async def try_search_key(
     body: SearchTrialBody,
     caller: CurrentCaller,
@@ -132,7 +133,7 @@ async def get_setting(
     return SettingBody.model_validate(await read_settings.one(caller.user.id, setting))
 
 
-@router.put("/{category}/{key}")
+@router.put("/{category}/{key}", openapi_extra=with_example({"value": "gpt-5"}))
 async def set_setting(
     category: Name,
     key: Name,

@@ -48,7 +48,10 @@ _BODIES: dict[str, Any] = {
                     "properties": {_FIELD: {"type": "string", "format": "binary"}},
                 }
             },
-            "application/json": {"schema": InstallBody.model_json_schema()},
+            "application/json": {
+                "schema": InstallBody.model_json_schema(),
+                "example": {"url": "https://example.org/skills/invoices.zip"},
+            },
         },
     }
 }

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from backend_api.identity.http.caller import CurrentCaller
 from backend_api.kit.errors import InvalidError
+from backend_api.kit.http.examples import with_example
 from backend_api.kit.http.ports import port
 from backend_api.kit.http.schemas import AnswerBody, RequestBody, Time, Words
 from backend_api.sandboxes.domain.choices import SandboxConfiguration
@@ -249,7 +250,14 @@ async def read_sandbox_choices(caller: CurrentCaller, change: Change) -> Sandbox
     return SandboxChoicesBody.model_validate(await change.configurations.choices())
 
 
-@router.post("", status_code=201, responses={403: {}})
+@router.post(
+    "",
+    status_code=201,
+    responses={403: {}},
+    openapi_extra=with_example(
+        {"name": "Build machine", "host": "build.example.org", "username": "anna", "folder": "~/work"}
+    ),
+)
 async def create_target(body: CreateTargetBody, caller: CurrentCaller, change: Change) -> AnyTargetBody:
     """Add a sandbox of another image or size, or a remote host. A host can be used once it was tested, and the
     fingerprint of its key confirmed."""
@@ -260,7 +268,11 @@ async def create_target(body: CreateTargetBody, caller: CurrentCaller, change: C
     return TargetBody.of(await change.add_host(caller.user.id, body.name, host, key))
 
 
-@router.patch("/{target_id}", responses={403: {}, 409: {}})
+@router.patch(
+    "/{target_id}",
+    responses={403: {}, 409: {}},
+    openapi_extra=with_example({"confirmed_fingerprint": "SHA256:ZAFtAKqF7YLLTz2rz0zpQRyOXp0R1AGXs5H5RJ2PW+E"}),
+)
 async def update_target(target_id: str, body: ChangeTargetBody, caller: CurrentCaller, change: Change) -> AnyTargetBody:
     """Change one, or confirm the key that its host showed. After a change of address the key must be confirmed
     again."""

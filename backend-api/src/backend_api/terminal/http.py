@@ -10,13 +10,14 @@ from fastapi import APIRouter, Path, Request, Response, WebSocket, WebSocketDisc
 from pydantic import Field, StringConstraints
 
 from backend_api.identity.http.caller import CurrentCaller
-from backend_api.kit import measures
-from backend_api.kit.errors import DomainError, UnavailableError
-from backend_api.kit.http.close_codes import NOT_UNDERSTOOD, TOO_SLOW, close_code, end_code
+from backend_api.kit.errors import DomainError
+from backend_api.kit.http.close_codes import NOT_UNDERSTOOD, close_code
+from backend_api.kit.http.examples import with_example
 from backend_api.kit.http.ports import port
 from backend_api.kit.http.schemas import AnswerBody, RequestBody, Time
 from backend_api.kit.http.trust import trust_peer
 from backend_api.kit.ids import SessionId
+from backend_api.sandboxes.http.relaying import close_socket, keep_alive, relay_until_end
 from backend_api.sandboxes.ports import Sandboxes
 from backend_api.terminal.application import ConnectedTerminal, ConnectTerminal, IssueTerminalTicket, OwnTerminals
 from backend_api.terminal.domain import MAIN
@@ -26,7 +27,6 @@ router = APIRouter(prefix="/api/sessions/{session_id}/terminal", tags=["computer
 logger = logging.getLogger(__name__)
 
 SEND_DEADLINE_S = 30.0
-KEEP_ALIVE_S = 30.0
 _LONGEST_NUMBER = 18
 _Name = Annotated[str, Path(pattern=NAME)]
 
@@ -55,7 +55,7 @@ class TerminalListBody(AnswerBody):
     items: list[TerminalBody]
 
 
-@router.post("/ticket", status_code=201)
+@router.post("/ticket", status_code=201, openapi_extra=with_example({"terminal": "main"}))
 async def issue_terminal_ticket(
     session_id: str,
     caller: CurrentCaller,
@@ -104,56 +104,35 @@ async def view_terminal(
     try:
         async with connect(SessionId(session_id), ticket, after=_number(after), began=_number(began)) as connected:
             trust_peer(socket)
-            code = await _proxy(socket, connected, sandboxes, session_id)
+            code = await relay_until_end(
+                _relay_to_viewer(socket, connected),
+                _relay_to_terminal(socket, connected),
+                keep_alive(sandboxes, session_id),
+                ended=connected.auth.ended,
+                shown="terminal",
+            )
     except DomainError as error:
         logger.info("terminal closed", extra={"session_id": session_id, "code": error.code})
         code = close_code(error)
     except WebSocketDisconnect:
         return
-    try:
-        await socket.close(code)
-    except (RuntimeError, WebSocketDisconnect):
-        logger.debug("socket was closed before")
+    await close_socket(socket, code)
 
 
 def _number(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= _LONGEST_NUMBER else None
 
 
-async def _proxy(socket: WebSocket, connected: ConnectedTerminal, sandboxes: Sandboxes, session_id: str) -> int:
-    ended = connected.auth.ended
-    tasks: set[asyncio.Task[int | None]] = {
-        asyncio.create_task(_relay_to_viewer(socket, connected)),
-        asyncio.create_task(_relay_to_terminal(socket, connected)),
-        asyncio.create_task(_keep_alive(sandboxes, session_id)),
-    }
-    try:
-        await asyncio.wait({*tasks, ended}, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for task in tasks:
-            task.cancel()
-        results = await asyncio.gather(*tasks, return_exceptions=True)
-    for result in results:
-        if isinstance(result, TimeoutError):
-            measures.SLOW_READERS.labels("terminal").inc()
-            return TOO_SLOW
-        if isinstance(result, Exception):
-            raise result
-    codes = [result for result in results if isinstance(result, int)]
-    return end_code(ended) if ended.done() else max(codes, default=1000)
-
-
-async def _relay_to_viewer(socket: WebSocket, connected: ConnectedTerminal) -> int | None:
+async def _relay_to_viewer(socket: WebSocket, connected: ConnectedTerminal) -> None:
     async for message in connected.terminal.messages():
         async with asyncio.timeout(SEND_DEADLINE_S):
             if isinstance(message, bytes):
                 await socket.send_bytes(message)
             else:
                 await socket.send_text(message)
-    return None
 
 
-async def _relay_to_terminal(socket: WebSocket, connected: ConnectedTerminal) -> int | None:
+async def _relay_to_terminal(socket: WebSocket, connected: ConnectedTerminal) -> int:
     """The close code."""
     while True:
         message = await socket.receive()
@@ -165,12 +144,3 @@ async def _relay_to_terminal(socket: WebSocket, connected: ConnectedTerminal) ->
             return NOT_UNDERSTOOD
         async with asyncio.timeout(SEND_DEADLINE_S):
             await connected.terminal.send(text if data is None else data)
-
-
-async def _keep_alive(sandboxes: Sandboxes, session_id: str) -> int | None:
-    while True:
-        try:
-            await sandboxes.keep_alive(session_id)
-        except UnavailableError:
-            logger.warning("activity not reported", extra={"session_id": session_id})
-        await asyncio.sleep(KEEP_ALIVE_S)

@@ -12,13 +12,14 @@ from backend_api.identity.application.connection_auth import AuthenticatedConnec
 from backend_api.identity.application.limits import Limits
 from backend_api.identity.ports import RateLimiter
 from backend_api.kit.redis.client import Redis
+from backend_api.kit.redis.tickets import RedisTickets
 from backend_api.module import Module, Parts
 from backend_api.sandboxes.ports import RunningSandboxes, Sandboxes
 from backend_api.sandboxes.tool_api.endpoints import Endpoints
 from backend_api.terminal.application import ConnectTerminal, IssueTerminalTicket, OwnTerminals
+from backend_api.terminal.domain import TerminalTicket
 from backend_api.terminal.http import router
 from backend_api.terminal.ports import Terminals
-from backend_api.terminal.redis import RedisTerminalTickets
 from backend_api.terminal.tool_api import ToolApiTerminals
 
 VIEWERS_OF_A_USER = 32
@@ -39,7 +40,10 @@ async def open_terminals(
     terminals: Terminals | None = None,
 ) -> AsyncGenerator[Parts]:
     """Open the terminals. Ports: the use cases of its routes."""
-    tickets, of_sandboxes = RedisTerminalTickets(redis), terminals or ToolApiTerminals(endpoints)
+    tickets, of_sandboxes = (
+        RedisTickets(redis, "terminal-ticket", TerminalTicket),
+        terminals or ToolApiTerminals(endpoints),
+    )
     slots = StreamSlots(VIEWERS_OF_A_USER, connections)
     yield Parts(
         ports={

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Header, Path, Query, Response
 from backend_api.conversations.application.own_sandbox import OwnSandbox
 from backend_api.identity.http.caller import ONE_PLACE, CurrentCaller
 from backend_api.kit.errors import DomainError
+from backend_api.kit.http.examples import with_example
 from backend_api.kit.http.ports import port
 from backend_api.sandboxes.ports import Workspace
 from backend_api.writing.application import Writing
@@ -90,7 +91,12 @@ async def list_styles(caller: CurrentCaller, writing: Use) -> list[StyleBody]:
     return [StyleBody(name=one.name, label=one.label) for one in STYLES]
 
 
-@router.post("", status_code=201, responses={404: {}, 413: {}, 422: {}})
+@router.post(
+    "",
+    status_code=201,
+    responses={404: {}, 413: {}, 422: {}},
+    openapi_extra=with_example({"title": "A review of cathodes", "kind": "paper", "style": "ieee", "language": "en"}),
+)
 async def create_project(body: CreateBody, caller: CurrentCaller, writing: Use) -> ProjectBody:
     """Create a project."""
     settings = Settings(
@@ -106,7 +112,12 @@ async def get_project(project_id: Name, caller: CurrentCaller, writing: Use) -> 
     return await _body(writing, await writing.enabled().projects.get(caller.user.id, ProjectId(project_id)))
 
 
-@router.patch("/{project_id}", response_model=ProjectBody, responses=_CHANGED)
+@router.patch(
+    "/{project_id}",
+    response_model=ProjectBody,
+    responses=_CHANGED,
+    openapi_extra=with_example({"style": "nature", "authors": ["Anna Weber"]}),
+)
 async def change_project(
     project_id: Name, body: SettingsBody, caller: CurrentCaller, writing: Use, if_match: IfMatch = ""
 ) -> Any:
@@ -133,7 +144,14 @@ async def delete_project(project_id: Name, caller: CurrentCaller, writing: Use) 
     return Response(status_code=204)
 
 
-@router.put("/{project_id}/outline", response_model=ProjectBody, responses=_CHANGED)
+@router.put(
+    "/{project_id}/outline",
+    response_model=ProjectBody,
+    responses=_CHANGED,
+    openapi_extra=with_example(
+        {"outline": [{"id": "s1", "title": "Introduction"}, {"title": "Method", "brief": "How it was measured."}]}
+    ),
+)
 async def set_outline(
     project_id: Name, body: OutlineBody, caller: CurrentCaller, writing: Use, if_match: IfMatch = ""
 ) -> Any:
@@ -149,7 +167,12 @@ async def set_outline(
     return await _answer(use, work)
 
 
-@router.put("/{project_id}/sections/{section_id}", response_model=ProjectBody, responses=_CHANGED | {413: {}})
+@router.put(
+    "/{project_id}/sections/{section_id}",
+    response_model=ProjectBody,
+    responses=_CHANGED | {413: {}},
+    openapi_extra=with_example({"text": "Cathodes are old [@volta1800pile]."}),
+)
 async def write_section(
     project_id: Name, section_id: Name, body: TextBody, caller: CurrentCaller, writing: Use, if_match: IfMatch = ""
 ) -> Any:
@@ -162,7 +185,15 @@ async def write_section(
 
 
 @router.post(
-    "/{project_id}/sections/{section_id}/suggestion", response_model=ProjectBody, responses=_CHANGED | {413: {}}
+    "/{project_id}/sections/{section_id}/suggestion",
+    response_model=ProjectBody,
+    responses=_CHANGED | {413: {}},
+    openapi_extra=with_example(
+        {
+            "text": "Cathodes are very old [@volta1800pile].",
+            "instruction": "Say how old.",
+        }
+    ),
 )
 async def suggest_text(
     project_id: Name, section_id: Name, body: SuggestBody, caller: CurrentCaller, writing: Use, if_match: IfMatch = ""
@@ -185,6 +216,7 @@ async def suggest_text(
     "/{project_id}/sections/{section_id}/suggestion/{suggestion_id}",
     response_model=ProjectBody,
     responses=_CHANGED | {413: {}},
+    openapi_extra=with_example({}),
 )
 async def accept_suggestion(
     project_id: Name,
@@ -221,7 +253,12 @@ async def reject_suggestion(
     return await _body(use, project)
 
 
-@router.post("/{project_id}/bibliography", status_code=201, responses={404: {}, 409: {}, 413: {}, 422: {}})
+@router.post(
+    "/{project_id}/bibliography",
+    status_code=201,
+    responses={404: {}, 409: {}, 413: {}, 422: {}},
+    openapi_extra=with_example({"record_id": "rec_3f6c0e0a9d5b4c7e8a1b2c3d4e5f6071"}),
+)
 async def add_reference(project_id: Name, body: CiteBody, caller: CurrentCaller, writing: Use) -> ProjectBody:
     """Add a record of the corpus to the bibliography."""
     use = writing.enabled()

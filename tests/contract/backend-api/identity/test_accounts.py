@@ -11,7 +11,6 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from backend_api.computers.domain import ScreenTicket, Tickets
-from backend_api.computers.redis import RedisTickets
 from backend_api.identity.domain.entity import RefreshGrant, User
 from backend_api.identity.domain.errors import TokenInvalidError, TokenReusedError, UsernameTakenError
 from backend_api.identity.mongo.refresh_tokens import MongoRefreshTokens
@@ -19,6 +18,7 @@ from backend_api.identity.mongo.users import MongoUsers
 from backend_api.identity.ports import AccountLookup, RefreshTokens, Users
 from backend_api.kit.ids import UserId
 from backend_api.kit.redis.client import connect_redis
+from backend_api.kit.redis.tickets import RedisTickets
 from backend_api.main.stores import connect
 from support.servers import Server, emptied_database_name
 
@@ -38,7 +38,7 @@ async def accounts(mongo_server: Server, mongo_database_name: str, redis_server:
     client = connect_redis(redis_server.uri, connect_s=1, reads_for_s=1)
     async with connect(mongo_server.uri, mongo_database_name) as database:
         users = MongoUsers(database)
-        yield Accounts(users, users, MongoRefreshTokens(), RedisTickets(client))
+        yield Accounts(users, users, MongoRefreshTokens(), RedisTickets(client, "ticket", ScreenTicket))
     await client.aclose()
 
 

@@ -12,7 +12,6 @@ import pytest
 
 from backend_api.agent.events import Event, MessageDelta
 from backend_api.computers.domain import ScreenTicket
-from backend_api.computers.redis import RedisTickets
 from backend_api.conversations.domain.entity import RunId
 from backend_api.conversations.redis.session_stream import RedisSessionStream
 from backend_api.identity.redis import RedisRateLimiter
@@ -23,6 +22,7 @@ from backend_api.kit.notifier import Topic
 from backend_api.kit.redis.client import Redis, connect_redis
 from backend_api.kit.redis.hub import Hub, Listener
 from backend_api.kit.redis.notifier import RedisNotifier
+from backend_api.kit.redis.tickets import RedisTickets
 from backend_api.mcp.redis import RedisPendingSignIns
 from backend_api.settings.domain.entity import Sealed
 from support.flaky_proxy import FlakyProxy
@@ -59,8 +59,8 @@ COMMANDS: dict[str, Callable[[Redis], Awaitable[object]]] = {
     "hit": lambda redis: RedisRateLimiter(redis).hit("login:anna", limit=1, window_s=60),
     "count": lambda redis: RedisRateLimiter(redis).count("login:anna", window_s=60),
     "forget": lambda redis: RedisRateLimiter(redis).forget("login:anna"),
-    "issue a ticket": lambda redis: RedisTickets(redis).issue(TICKET, ttl_s=60),
-    "redeem a ticket": lambda redis: RedisTickets(redis).redeem("secret"),
+    "issue a ticket": lambda redis: RedisTickets(redis, "ticket", ScreenTicket).issue(TICKET, ttl_s=60),
+    "redeem a ticket": lambda redis: RedisTickets(redis, "ticket", ScreenTicket).redeem("secret"),
     "keep a sign-in": lambda redis: RedisPendingSignIns(redis).keep("a", Sealed(key_id="k", text="t"), ttl_s=60),
     "take a sign-in": lambda redis: RedisPendingSignIns(redis).take("a"),
 }
@@ -87,7 +87,7 @@ async def test_pieces_that_go_together_are_one_command() -> None:
 async def test_a_command_whose_connection_was_cut_is_sent_again_and_counts_as_none(redis_server: Server) -> None:
     before = failures("command")
     async with FlakyProxy("127.0.0.1", redis_server.port) as proxy, client(proxy.port) as redis:
-        tickets = RedisTickets(redis)
+        tickets = RedisTickets(redis, "ticket", ScreenTicket)
         secret = await tickets.issue(TICKET, ttl_s=60)
         proxy.tripwire, proxy.trips = b"GETDEL", 1
         assert await tickets.redeem(secret) == TICKET
@@ -98,7 +98,7 @@ async def test_a_command_whose_connection_was_cut_is_sent_again_and_counts_as_no
 async def test_a_command_whose_connection_is_cut_twice_has_failed(redis_server: Server) -> None:
     before = failures("command")
     async with FlakyProxy("127.0.0.1", redis_server.port) as proxy, client(proxy.port) as redis:
-        tickets = RedisTickets(redis)
+        tickets = RedisTickets(redis, "ticket", ScreenTicket)
         secret = await tickets.issue(TICKET, ttl_s=60)
         proxy.tripwire, proxy.trips = b"GETDEL", 2
         assert await tickets.redeem(secret) is None

@@ -5,31 +5,16 @@ from __future__ import annotations
 import pytest
 
 from backend_api.agent.tool import ToolSpec
-from backend_api.agent.tool_families import FAMILIES, families_of
+from backend_api.agent.tool_families import families_of
+from support.modules import known_tools
 
-OWN = ("browser_tabs", "desktop_mouse", "background_start", "save_to_pdf", "expose_port", "todo_add", "task_add")
-MORE = (
-    "memory_delete",
-    "list_skills",
-    "spawn_teammate",
-    "think",
-    "shell_kill",
-    "file_move",
-    "code_symbols",
-    "code_reset",
-    "paper_read",
-    "section_write",
-    "resource_add",
-)
 SERVERS = ("time", "git", "notion", "search", "e-mail", "company-wiki", "jira2cloud", "my_notes")
-SPECS = [
-    ToolSpec(name=name, description="", parameters={}, phrase="")
-    for name in (*OWN, *MORE, *[f"mcp__{server}__get" for server in SERVERS])
-]
+OF_SERVERS = [ToolSpec(name=f"mcp__{server}__get", description="", parameters={}, phrase="") for server in SERVERS]
+FOUND = families_of([*known_tools(), *OF_SERVERS])
 
 
 def named(text: str) -> list[str]:
-    return [family.name for family in families_of(SPECS) if family.is_named_in(text)]
+    return [family.name for family in FOUND if family.is_named_in(text)]
 
 
 @pytest.mark.parametrize(
@@ -58,7 +43,7 @@ def test_ordinary_words_name_none(text: str) -> None:
         ("Save it as PDF in the Browser", ["browser", "documents"]),
         ("Run in  the\nbackground: sleep 9", ["background"]),
         ("在后台运行", ["background"]),
-        ("Look into your memory, and expose the port 80.", ["ports", "memories"]),
+        ("Look into your todo list, and expose the port 80.", ["ports", "todos"]),
         ("Look into the company-wiki, my_notes and Jira2Cloud", [f"mcp__{name}" for name in SERVERS[-3:]]),
         ("@time, @git: go. @notion", ["mcp__time", "mcp__git", "mcp__notion"]),
         ("用@mcp__search搜索", ["mcp__search"]),
@@ -72,5 +57,5 @@ def test_a_family_is_named_by_what_means_nothing_else(text: str, names: list[str
 
 
 def test_each_name_with_its_sign_loads() -> None:
-    for kind in FAMILIES:
-        assert named(f"Use @{kind.name}!")[-1:] == [kind.name]
+    for family in FOUND:
+        assert family.name in named(f"Use @{family.name.removeprefix('mcp__')}!")

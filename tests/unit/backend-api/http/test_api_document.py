@@ -10,7 +10,6 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from backend_api.conversations.http.event_schema import EVENT_SCHEMA_PATH, event_schema
-from backend_api.kit.http.examples import EXAMPLES
 from backend_api.kit.http.ports import WebOptions
 from backend_api.main.app import describe_app
 
@@ -49,10 +48,6 @@ def test_every_body_has_an_example_that_its_schema_allows(name: str, media: dict
     schema = {**media["schema"], "components": DOCUMENT["components"]}
     faults = [fault.message for fault in Draft202012Validator(schema).iter_errors(media["example"])]
     assert faults == []
-
-
-def test_no_example_is_of_a_route_that_there_is_not() -> None:
-    assert set(EXAMPLES) == {name for name, _ in bodies()}
 
 
 async def test_the_schema_of_events_has_an_address_that_the_document_names() -> None:

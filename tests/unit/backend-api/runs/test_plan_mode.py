@@ -21,6 +21,7 @@ from backend_api.agent.tools.think import THINK
 from backend_api.conversations.application.answer_wait import AnswerWait
 from backend_api.conversations.domain.entity import RunId, RunStatus
 from backend_api.kit.ids import SessionId
+from support import of_modules
 from support.memory.run_waits import MemoryWaits
 from support.modules import known_tools
 from support.scripted import ANY, HandlerBox, ScriptedModel
@@ -119,7 +120,7 @@ def test_of_all_tools_it_has_those_that_only_look_and_none_that_starts_a_program
     assert {tool.name for tool in PLAN_MODE.offers(planning, known_tools())} == {
         *("load_tools", "use_tool"),
         *("think", "utc_now", "web_search", "web_fetch", "ask_user", "ask_to_drive", "task", "compact", "plan_update"),
-        *("todo_write", "todo_add", "todo_complete", "todo_list", "list_skills", "read_skill", "memory_view"),
+        *("todo_write", "todo_add", "todo_complete", "todo_list", "list_skills", "read_skill"),
         *("papers_search", "paper_details", "paper_read", "paper_citations", "paper_references", "papers_recommend"),
         *("papers_by_author", "paper_code", "paper_data", "corpus_list", "corpus_read", "findings_submit"),
         *("project_list", "section_read", "citations_check", "draft_read"),
@@ -130,6 +131,7 @@ def test_of_all_tools_it_has_those_that_only_look_and_none_that_starts_a_program
         *("file_find", "file_list", "file_read", "file_search", "code_definition", "code_references", "code_symbols"),
         *("shell_view", "shell_wait", "check_background", "code_contexts", "desktop_screenshot", "desktop_windows"),
         *("browser_console", "browser_screenshot", "browser_tabs", "browser_view"),
+        *(name for module in of_modules.ALL for name in module.looking),
     }
     assert not PLAN_MODE.offers(planning, [replace(THINK.spec, dangerous=True)])
 

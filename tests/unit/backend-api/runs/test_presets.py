@@ -25,6 +25,7 @@ from backend_api.conversations.domain.entity import RunStatus
 from backend_api.kit.ids import SessionId
 from support.memory.run_waits import MemoryWaits
 from support.modules import known_tools
+from support.of_modules import ALL
 from support.scripted import HandlerBox, ScriptedModel
 from support.stage import USER, Stage, until, worker_for, working
 from support.tables import having
@@ -240,7 +241,7 @@ def test_the_shipped_tools_that_need_no_computer_say_so() -> None:
         *("think", "utc_now", "web_search", "web_fetch", "ask_user", "ask_to_drive", "task", "compact", "plan_update"),
         *("enter_plan_mode", "exit_plan_mode", "todo_write", "todo_add", "todo_complete", "todo_list"),
         *("task_create", "task_get", "task_update", "task_list", "list_skills", "read_skill", "install_skill"),
-        *("memory_view", "memory_create", "memory_str_replace", "memory_insert", "memory_delete", "memory_rename"),
+        *(name for module in ALL for name in module.without_computer),
         *("papers_search", "paper_details", "paper_read", "paper_citations", "paper_references", "papers_recommend"),
         *("papers_by_author", "paper_code", "paper_data", "corpus_add", "corpus_list", "corpus_read", "corpus_tag"),
         *("project_create", "project_list", "outline_set", "section_write", "section_refine", "section_read"),

@@ -14,7 +14,6 @@ import pytest
 from backend_api.agent.events import AgentDelta, ContextUsage, Event, LivePayload, MessageDelta, MessageUser, ModelRetry
 from backend_api.agent.model import ModelRateLimitError, NextAttempt
 from backend_api.conversations.domain.entity import RunId
-from backend_api.conversations.domain.live_text import MESSAGE, THINKING
 from backend_api.kit.ids import SessionId
 from backend_api.runs.application import run_stream
 from backend_api.runs.application.run_stream import (
@@ -159,22 +158,21 @@ async def test_text_that_was_thinking_is_shown_as_such_and_what_follows_is_seen_
     async with stream_of(recording, "run", Throttle()) as stream:
         stream.show_text("m", "Before. ")
         stream.show_text("m", "Hm.")
-        stream.show_as_thinking("m", 8, "t")
+        stream.show_as_thinking("m", "t", "Hm.")
         stream.show_text("m", "So.")
         await until(lambda: bool(shown(recording, "t")))
         assert shown(recording, "t") == [(0, "Hm.")]
         assert "So." not in "".join(text for _, text in shown(recording, "m"))
-        # Of one that is cut here, this is kept.
-        assert stream.open_texts(MESSAGE) == {"m": "Before. So."}
-        assert stream.open_texts(THINKING) == {"t": "Hm."}
 
 
 async def test_text_that_was_thinking_is_not_shown_where_thinking_is_off() -> None:
     recording = RecordingStream()
     async with stream_of(recording, "run", Throttle()) as stream:
         stream.show_text("m", "Hm.")
-        stream.show_as_thinking("m", 0, None)
-        assert (stream.open_texts(MESSAGE), stream.open_texts(THINKING)) == ({"m": ""}, {})
+        stream.show_as_thinking("m", None, "Hm.")
+        stream.show_text("m", "So.")
+        await stream.drain(10.0)
+    assert [getattr(payload, "text", "") for _, payload in recording.deltas] == ["Hm."]
 
 
 def stored(seq: int) -> Event:
@@ -227,15 +225,13 @@ async def test_agents_that_write_at_once_have_one_turn_together_and_one_piece_ea
     assert max(at) - min(at) < MERGE_WINDOW_S
 
 
-async def test_what_an_agent_took_back_is_its_thinking_and_what_it_left_is_forgotten() -> None:
+async def test_what_an_agent_took_back_is_its_thinking() -> None:
     recording = RecordingStream()
     async with stream_of(recording, "run", Throttle()) as stream:
         output = stream.of_agent("agent_1")
         output.show_text("m", "Hm.")
-        output.show_as_thinking("m", 0, "t")
+        output.show_as_thinking("m", "t", "Hm.")
         output.show_text("m", "So")
         await stream.drain(10.0)
-        output.open_message()
-        assert not stream.open_texts("a:") | stream.open_texts("b:")
     said = [(one.message_id, one.kind, one.text) for _, one in recording.deltas if isinstance(one, AgentDelta)]
     assert said == [("m", "text", "Hm."), ("t", "thinking", "Hm.")]

@@ -1,12 +1,12 @@
-"""How long a thought took."""
+"""How long a thought took, and what is kept of one that was cut."""
 
 from __future__ import annotations
 
 import asyncio
 import time
 
-from backend_api.agent.events import ThinkingCompleted
-from backend_api.agent.model import FinishPart, ModelUnavailableError, TextPart, ThinkingPart
+from backend_api.agent.events import MessageCompleted, ThinkingCompleted
+from backend_api.agent.model import FinishPart, ModelUnavailableError, TextPart, ThinkingPart, ThoughtSoFarPart
 from support.scripted import ScriptedModel
 from support.stage import Stage, worker_for, working
 
@@ -42,3 +42,14 @@ async def test_one_that_was_cut_has_no_duration() -> None:
         await stage.until_finished(await stage.say(session, "go"))
     (thought,) = stage.payloads(session, ThinkingCompleted)
     assert (thought.text, thought.duration_ms) == ("hm", None)
+
+
+async def test_a_cut_answer_keeps_what_was_text_as_thinking_and_what_follows_it() -> None:
+    stage = Stage()
+    parts = [TextPart("Hm."), ThoughtSoFarPart(), TextPart("So"), TextPart("."), ModelUnavailableError("gone")]
+    session = await stage.open_session(title="named")
+    async with working(worker_for(stage, ScriptedModel(parts))):
+        await stage.until_finished(await stage.say(session, "go"))
+    assert [one.text for one in stage.payloads(session, ThinkingCompleted)] == ["Hm."]
+    (message,) = stage.payloads(session, MessageCompleted)
+    assert (message.text, message.partial) == ("So.", True)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from backend_api.agent.tool_families import families_of
 from backend_api.kit.ids import UserId
 from backend_api.kit.masking import Mask
 from backend_api.memories.application import MAX_ATTEMPTS, ChangeMemories
@@ -24,6 +25,13 @@ OWN_KEY = "own-provider-key-of-anna"
 PATH = "/memories/tea.md"
 CREATE: dict[str, Any] = {"path": PATH, "file_text": "Likes green tea"}
 NAMES = ["memory_create", "memory_str_replace", "memory_insert", "memory_delete", "memory_rename"]
+
+
+def test_its_family_is_named_by_what_means_nothing_else() -> None:
+    (family,) = families_of([tool.spec for tool in memory_tools(None)])
+    named = ("Look into your memory", "Forget your  memories!", "看看你的记忆", "Use @memories")
+    assert [text for text in named if not family.is_named_in(text)] == []
+    assert not family.is_named_in("It is out of memory: my memories are in the file. 记忆")
 
 
 def made(*, is_enabled: bool = True, store: MemoryMemories | None = None) -> ChangeMemories:

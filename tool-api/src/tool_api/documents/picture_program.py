@@ -9,18 +9,16 @@ from __future__ import annotations
 import base64
 import importlib
 import io
-import json
-import sys
 from typing import Any
 
 from PIL import Image, ImageOps, ImageSequence
 
 from tool_api.documents import fence
+from tool_api.documents.answering import BROKEN, answer, check_length, read_document
 from tool_api.documents.kinds import is_drawing
 from tool_api.documents.parts import RefusedDocumentError
 from tool_api.text_encoding import UTF8, encoding_of, shown_text
 
-MAX_BYTES = 64 * 1024 * 1024
 MAX_PIXELS = 60_000_000
 MAX_JPEG_PIXELS = 250_000_000
 """Size limit of a JPEG, of which no more is decoded than is shown."""
@@ -35,26 +33,16 @@ MAX_SENT_BYTES = 2_500_000
 _FORMATS = ("JPEG", "PNG", "GIF", "WEBP", "BMP", "TIFF", "HEIF", "AVIF")
 _JPEG = frozenset({"JPEG", "MPO"})
 _LOSSY = frozenset({"JPEG", "HEIF", "AVIF"})
-_BROKEN = "It is corrupt, or a variant that this tool does not support."
 
 
 def main() -> None:
     fence.limit()
-    data = sys.stdin.buffer.read(MAX_BYTES + 1)
-    try:
-        output = _make(data)
-    except RefusedDocumentError as refused:
-        output = {"refused": str(refused)}
-    except MemoryError:
-        output = {"refused": "Reading it takes more memory than is available."}
-    except Exception:  # noqa: BLE001  # a library may raise anything over what it is given
-        output = {"refused": _BROKEN}
-    sys.stdout.buffer.write(json.dumps(output).encode())
+    data = read_document()
+    answer(lambda: _make(data))
 
 
 def _make(data: bytes) -> dict[str, str]:
-    if len(data) > MAX_BYTES:
-        raise RefusedDocumentError(f"It is over the {MAX_BYTES // 1024**2} MB that can be read.")
+    check_length(data)
     _load_formats()
     fence.install()
     drawing = is_drawing(data)
@@ -83,7 +71,7 @@ def _drawn(data: bytes) -> bytes:
             library.svg_to_bytes(svg_string=shown_text((encoding_of(data) or UTF8).decode(data)), width=DRAWN_WIDTH)
         )
     except ValueError as error:
-        raise RefusedDocumentError(_BROKEN) from error
+        raise RefusedDocumentError(BROKEN) from error
 
 
 def _load_formats() -> None:

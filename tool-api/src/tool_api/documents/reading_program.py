@@ -11,11 +11,11 @@ import json
 import sys
 
 from tool_api.documents import fence
+from tool_api.documents.answering import answer, check_length, read_document
 from tool_api.documents.archives import Archive, BrokenPartError
 from tool_api.documents.kinds import Kind
 from tool_api.documents.parts import Asked, RefusedDocumentError, read_part
 
-MAX_BYTES = 64 * 1024 * 1024
 _FORMATS = {
     Kind.PAGE: "page",
     Kind.PDF: "pdf",
@@ -26,28 +26,18 @@ _FORMATS = {
 }
 _OFFICE = {"word/": "docx", "xl/": "xlsx", "ppt/": "pptx"}
 _TYPES = {b"wordprocessingml": "docx", b"spreadsheetml": "xlsx", b"presentationml": "pptx"}
-_BROKEN = "It is corrupt, or a variant that this tool does not support."
 
 
 def main() -> None:
     fence.limit()
     asked = json.loads(sys.argv[1])
     kind = Kind(asked.pop("kind"))
-    data = sys.stdin.buffer.read(MAX_BYTES + 1)
-    try:
-        output = {"text": _read(data, kind, Asked(**asked))}
-    except RefusedDocumentError as refused:
-        output = {"refused": str(refused)}
-    except MemoryError:
-        output = {"refused": "Reading it takes more memory than is available."}
-    except Exception:  # noqa: BLE001  # a library may raise anything over what it is given
-        output = {"refused": _BROKEN}
-    sys.stdout.buffer.write(json.dumps(output).encode())
+    data = read_document()
+    answer(lambda: {"text": _read(data, kind, Asked(**asked))})
 
 
 def _read(data: bytes, kind: Kind, asked: Asked) -> str:
-    if len(data) > MAX_BYTES:
-        raise RefusedDocumentError(f"It is over the {MAX_BYTES // 1024**2} MB that can be read.")
+    check_length(data)
     name = _office_format(data) if kind is Kind.OFFICE else _FORMATS[kind]
     library = importlib.import_module(f"tool_api.documents.formats.{name}")
     fence.install()

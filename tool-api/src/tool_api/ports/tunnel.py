@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from contracts.ports import MAX_FRAME_BYTES, CloseCode
+from service_kit.leaving import leave
 from tool_api.ports.rules import PortRules
 
 logger = logging.getLogger(__name__)
@@ -67,7 +68,7 @@ class Tunnels:
         try:
             return await _Tunnel(websocket, reader, writer, self._limits).carry_bytes()
         finally:
-            await _leave(writer)
+            await leave(writer, _FLUSH_S)
 
 
 class _Tunnel:
@@ -153,17 +154,6 @@ async def _connect(port: int, timeout_s: float) -> tuple[asyncio.StreamReader, a
         except OSError as error:
             logger.debug("port refused the connection", extra={"port": port, "reason": str(error)})
     return None
-
-
-async def _leave(writer: asyncio.StreamWriter) -> None:
-    """Close the connection; bytes that the program does not take within `_FLUSH_S` are dropped."""
-    writer.close()
-    try:
-        with suppress(OSError):
-            async with asyncio.timeout(_FLUSH_S):
-                await writer.wait_closed()
-    finally:
-        writer.transport.abort()
 
 
 async def _close(websocket: WebSocket, code: CloseCode, timeout_s: float) -> None:

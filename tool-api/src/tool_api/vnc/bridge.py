@@ -11,6 +11,7 @@ from enum import IntEnum
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from service_kit.leaving import leave
 from tool_api import measures
 from tool_api.vnc.view_filter import RfbProtocolError, ViewerFilter
 
@@ -57,18 +58,7 @@ async def bridge(
             code = await _relay(websocket, reader, writer, viewer)
         await _close(websocket, code)
     finally:
-        await _leave(writer)
-
-
-async def _leave(writer: asyncio.StreamWriter) -> None:
-    """Close the connection; input that the X server does not take within `FLUSH_S` is dropped."""
-    writer.close()
-    try:
-        with suppress(OSError):
-            async with asyncio.timeout(FLUSH_S):
-                await writer.wait_closed()
-    finally:
-        writer.transport.abort()
+        await leave(writer, FLUSH_S)
 
 
 async def _connect(socket_path: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:

@@ -11,6 +11,7 @@ from pydantic_core import PydanticCustomError
 
 from backend_api.agent.capability import Setup
 from backend_api.agent.tool import Done, Effect, Tool, ToolCall, ToolSpec, Waits
+from backend_api.agent.tool_family import FamilyKind
 from backend_api.agent.tools.model_schema import model_schema
 from backend_api.agent.wrong_arguments import ArgumentFault, wrong_arguments
 from backend_api.kit.unseen import BLANK_FAULT, NUL_FAULT, has_nul, says_nothing
@@ -55,6 +56,7 @@ def local_tool(
     waits: bool = False,
     once: bool = False,
     deadline_ms: int = 30_000,
+    family: FamilyKind | None = None,
 ) -> Tool:
     """A tool whose `run_call` gets validated arguments."""
 
@@ -80,6 +82,7 @@ def local_tool(
         waits=waits,
         once=once,
         deadline_ms=deadline_ms,
+        family_kind=family,
     )
     return Tool(spec=spec, run_call=run_checked)
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Query, Request
 from fastapi import Path as FilePath
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from backend_api.computers.application.link_file import LinkFile
 from backend_api.computers.application.upload_files import UploadFiles
@@ -24,7 +24,9 @@ from backend_api.computers.http.file_schemas import (
 from backend_api.conversations.application.own_sandbox import OwnSandbox
 from backend_api.conversations.ports import SessionRepository
 from backend_api.identity.http.caller import ONE_PLACE, CurrentCaller, address_of
+from backend_api.kit.http.closing import ClosingResponse
 from backend_api.kit.http.content_origin import is_content_origin
+from backend_api.kit.http.examples import with_example
 from backend_api.kit.http.own_origin import own_origin
 from backend_api.kit.http.ports import Options, port
 from backend_api.kit.ids import SessionId, UserId
@@ -122,7 +124,7 @@ async def download_file(session_id: str, caller: CurrentCaller, files: _Files, p
     async with AsyncExitStack() as opening:
         file = await files.file(SessionId(session_id), caller.user.id, path, opening)
         headers = await file.headers()
-        return _Closing(file.sent(opening.pop_all()), headers=headers)
+        return ClosingResponse(file.sent(opening.pop_all()), headers=headers)
 
 
 @router.get("/files/{token}", response_class=Response, responses=_BYTES)
@@ -135,7 +137,7 @@ async def open_link(token: str, request: Request, files: _Files, options: Option
     async with AsyncExitStack() as opening:
         file = await files.linked(token, opening)
         headers = await file.headers(shown=is_own and not download, has_own_origin=is_own)
-        return _Closing(file.sent(opening.pop_all()), headers=headers)
+        return ClosingResponse(file.sent(opening.pop_all()), headers=headers)
 
 
 @router.get("/files/{token}/{path:path}", response_class=Response, responses=_BYTES)
@@ -150,7 +152,7 @@ async def open_beside(
     async with AsyncExitStack() as opening:
         file = await files.beside(token, path, opening)
         headers = await file.running_headers(is_framed=sec_fetch_dest != "document")
-        return _Closing(file.sent(opening.pop_all()), headers=headers)
+        return ClosingResponse(file.sent(opening.pop_all()), headers=headers)
 
 
 @router.head("/files/{token}", response_class=Response, include_in_schema=False)
@@ -168,7 +170,7 @@ async def look_at_link(
     return answer
 
 
-@router.post("/sessions/{session_id}/files/link")
+@router.post("/sessions/{session_id}/files/link", openapi_extra=with_example({"path": "report.pdf"}))
 async def link_file(
     session_id: str,
     body: LinkBody,
@@ -276,17 +278,3 @@ async def _head(chunks: AsyncIterator[bytes]) -> bytes:
     while len(head) < HEAD_BYTES and (chunk := await anext(chunks, None)) is not None:
         head += chunk
     return bytes(head)
-
-
-class _Closing(StreamingResponse):
-    """Closes its stream, also when the client disconnects in the middle."""
-
-    def __init__(self, content: AsyncGenerator[bytes], headers: dict[str, str]) -> None:
-        super().__init__(content, headers=headers)
-        self._content = content
-
-    async def __call__(self, scope, receive, send) -> None:  # type: ignore[no-untyped-def]
-        try:
-            await super().__call__(scope, receive, send)
-        finally:
-            await self._content.aclose()

@@ -12,6 +12,7 @@ from backend_api.computers.domain import ScreenMode
 from backend_api.conversations.application.own_sandbox import OwnSandbox
 from backend_api.conversations.ports import SessionRepository
 from backend_api.identity.http.caller import CurrentCaller
+from backend_api.kit.http.examples import with_example
 from backend_api.kit.http.ports import port
 from backend_api.kit.http.schemas import AnswerBody, RequestBody, Time
 from backend_api.kit.ids import SessionId
@@ -71,7 +72,7 @@ async def renew_sandbox(
     return SandboxBody.of(await sandboxes.renew(session.id), seq=session.last_seq)
 
 
-@router.post("/vnc/ticket", status_code=201)
+@router.post("/vnc/ticket", status_code=201, openapi_extra=with_example({}))
 async def issue_ticket(
     session_id: str,
     caller: CurrentCaller,

@@ -11,18 +11,18 @@ from fastapi import APIRouter, WebSocket, WebSocketDisconnect
 from backend_api.computers.application.open_screen import OpenedScreen, OpenScreen
 from backend_api.computers.domain import ControlLostError, Controls
 from backend_api.kit import measures
-from backend_api.kit.errors import DomainError, UnavailableError
-from backend_api.kit.http.close_codes import CONTROL_LOST, TOO_SLOW, close_code, end_code
+from backend_api.kit.errors import DomainError
+from backend_api.kit.http.close_codes import CONTROL_LOST, close_code
 from backend_api.kit.http.ports import port
 from backend_api.kit.http.trust import trust_peer
 from backend_api.kit.ids import SessionId
+from backend_api.sandboxes.http.relaying import close_socket, keep_alive, relay_until_end
 from backend_api.sandboxes.ports import Sandboxes, Screen
 
 router = APIRouter()
 logger = logging.getLogger(__name__)
 
 SEND_DEADLINE_S = 30.0
-KEEP_ALIVE_S = 30.0
 _SUBPROTOCOL = "binary"
 
 
@@ -43,7 +43,14 @@ async def screen(
         async with open_screen(SessionId(session_id), ticket, controls) as opened:
             trust_peer(socket)
             with measures.SCREENS.track_inprogress():
-                code = await _proxy(socket, opened, sandboxes, session_id)
+                code = await relay_until_end(
+                    _relay_to_viewer(socket, opened.screen),
+                    _relay_to_screen(socket, opened.screen),
+                    keep_alive(sandboxes, session_id),
+                    _until_lost(opened),
+                    ended=opened.auth.ended,
+                    shown="screen",
+                )
     except ControlLostError:
         code = CONTROL_LOST
     except DomainError as error:
@@ -51,30 +58,7 @@ async def screen(
         code = close_code(error)
     except WebSocketDisconnect:
         return
-    await _close(socket, code)
-
-
-async def _proxy(socket: WebSocket, opened: OpenedScreen, sandboxes: Sandboxes, session_id: str) -> int:
-    ended = opened.auth.ended
-    tasks = {
-        asyncio.create_task(_relay_to_viewer(socket, opened.screen)),
-        asyncio.create_task(_relay_to_screen(socket, opened.screen)),
-        asyncio.create_task(_keep_alive(sandboxes, session_id)),
-        asyncio.create_task(_until_lost(opened)),
-    }
-    try:
-        await asyncio.wait({*tasks, ended}, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for task in tasks:
-            task.cancel()
-        results = await asyncio.gather(*tasks, return_exceptions=True)
-    for result in results:
-        if isinstance(result, TimeoutError):
-            measures.SLOW_READERS.labels("screen").inc()
-            return TOO_SLOW
-        if isinstance(result, Exception):
-            raise result
-    return end_code(ended) if ended.done() else 1000
+    await close_socket(socket, code)
 
 
 async def _relay_to_viewer(socket: WebSocket, opened: Screen) -> None:
@@ -96,19 +80,3 @@ async def _relay_to_screen(socket: WebSocket, opened: Screen) -> None:
 async def _until_lost(opened: OpenedScreen) -> None:
     await opened.lost.wait()
     raise ControlLostError("Another client controls the computer by now, or the lease expired.")
-
-
-async def _keep_alive(sandboxes: Sandboxes, session_id: str) -> None:
-    while True:
-        try:
-            await sandboxes.keep_alive(session_id)
-        except UnavailableError:
-            logger.warning("activity not reported", extra={"session_id": session_id})
-        await asyncio.sleep(KEEP_ALIVE_S)
-
-
-async def _close(socket: WebSocket, code: int) -> None:
-    try:
-        await socket.close(code)
-    except (RuntimeError, WebSocketDisconnect):
-        logger.debug("socket was closed before")

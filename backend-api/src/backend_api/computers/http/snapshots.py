@@ -11,6 +11,7 @@ from backend_api.computers.application.restore_snapshot import RestoreSnapshot
 from backend_api.computers.application.take_snapshot import TakeSnapshot
 from backend_api.conversations.ports import SessionRepository
 from backend_api.identity.http.caller import CurrentCaller
+from backend_api.kit.http.examples import with_example
 from backend_api.kit.http.ports import port
 from backend_api.kit.http.schemas import AnswerBody, RequestBody, Time, Words
 from backend_api.kit.ids import SessionId
@@ -51,7 +52,7 @@ async def list_snapshots(
     return SnapshotListBody.model_validate(await snapshots.list_all(session.id, caller.user.id))
 
 
-@router.post("", status_code=201)
+@router.post("", status_code=201, openapi_extra=with_example({"name": "Before the clean-up"}))
 async def take_snapshot(
     session_id: str,
     body: TakeSnapshotBody,

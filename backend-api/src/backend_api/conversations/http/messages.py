@@ -39,16 +39,18 @@ from backend_api.conversations.http.message_schemas import (
 )
 from backend_api.identity.application.connection_auth import ConnectionAuth
 from backend_api.identity.http.caller import CurrentCaller
+from backend_api.kit.http.examples import with_example
 from backend_api.kit.http.ports import Options, port
 from backend_api.kit.ids import SessionId
 
 router = APIRouter(prefix="/api/sessions/{session_id}", tags=["runs"])
+_MESSAGE = {"text": "Summarise report.pdf in five lines.", "client_message_id": "m-1"}
 
 GATEWAY_ENDS = "This gateway is shutting down; the run continues. Follow its events."
 CALLER_LEFT = "The client disconnected; the run continues."
 
 
-@router.post("/messages", status_code=202, responses={409: {}})
+@router.post("/messages", status_code=202, responses={409: {}}, openapi_extra=with_example(_MESSAGE))
 async def send_message(
     session_id: str,
     body: MessageBody,
@@ -61,7 +63,9 @@ async def send_message(
     return AcceptedBody.model_validate(accepted)
 
 
-@router.post("/questions/{question_id}", responses={409: {}})
+@router.post(
+    "/questions/{question_id}", responses={409: {}}, openapi_extra=with_example({"answers": {"format": "As a table"}})
+)
 async def answer_question(
     session_id: str,
     question_id: str,
@@ -75,7 +79,11 @@ async def answer_question(
     return AnsweredBody(question_id=question_id, is_waiting=not resolved.is_queued)
 
 
-@router.post("/approvals/{approval_id}", responses={409: {}})
+@router.post(
+    "/approvals/{approval_id}",
+    responses={409: {}},
+    openapi_extra=with_example({"decision": "deny", "feedback": "Leave that file as it is."}),
+)
 async def decide_approval(
     session_id: str,
     approval_id: str,
@@ -95,7 +103,11 @@ async def decide_approval(
     )
 
 
-@router.post("/plans/{plan_id}", responses={409: {}})
+@router.post(
+    "/plans/{plan_id}",
+    responses={409: {}},
+    openapi_extra=with_example({"decision": "reject", "feedback": "Write the tests first."}),
+)
 async def decide_plan(
     session_id: str,
     plan_id: str,
@@ -109,7 +121,7 @@ async def decide_plan(
     return PlanDecidedBody(plan_id=plan_id, decision=body.decision)
 
 
-@router.post("/runs", responses={409: {}})
+@router.post("/runs", responses={409: {}}, openapi_extra=with_example(_MESSAGE))
 async def run(
     session_id: str,
     body: MessageBody,
@@ -143,6 +155,7 @@ async def run(
     "/runs/stream",
     responses={200: {"content": {"text/event-stream": {"schema": STREAM}}}, 409: {}},
     response_class=Response,
+    openapi_extra=with_example(_MESSAGE),
 )
 async def stream_run(
     session_id: str,
@@ -178,7 +191,12 @@ async def resume(
     return ResumedBody(run_id=resumed)
 
 
-@router.post("/compact", status_code=202, responses={409: {}})
+@router.post(
+    "/compact",
+    status_code=202,
+    responses={409: {}},
+    openapi_extra=with_example({"focus": "What was decided, and why."}),
+)
 async def compact(
     session_id: str,
     caller: CurrentCaller,
@@ -200,6 +218,7 @@ _NOT_ACTIVE = "There is nothing to stop: the session is idle, or the run of `run
     status_code=202,
     responses={202: {"model": StoppedBody}, 204: {"description": _NOT_ACTIVE}},
     response_model=None,
+    openapi_extra=with_example({"run_id": "3f6c0e0a9d5b4c7e8a1b2c3d4e5f6071"}),
 )
 async def stop(
     session_id: str, caller: CurrentCaller, stop_run: Annotated[StopRun, port("stop_run")], body: StopBody | None = None

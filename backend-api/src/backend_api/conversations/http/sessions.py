@@ -19,13 +19,18 @@ from backend_api.conversations.http.session_schemas import (
 )
 from backend_api.conversations.ports import SessionRepository
 from backend_api.identity.http.caller import ONE_PLACE, CurrentCaller
+from backend_api.kit.http.examples import with_example
 from backend_api.kit.http.ports import port
 from backend_api.kit.ids import SessionId
 
 router = APIRouter(prefix="/api/sessions", tags=["sessions"])
 
 
-@router.post("", status_code=201)
+@router.post(
+    "",
+    status_code=201,
+    openapi_extra=with_example({"title": "Quarterly report", "preset": "research", "options": {"max_turns": 50}}),
+)
 async def create_session(
     caller: CurrentCaller,
     create_session: Annotated[CreateSession, port("create_session")],
@@ -64,7 +69,7 @@ async def get_session(
     return SessionBody.of(await sessions.get(SessionId(session_id), caller.user.id))
 
 
-@router.patch("/{session_id}")
+@router.patch("/{session_id}", openapi_extra=with_example({"title": "Quarterly report", "pinned": True}))
 async def update_session(
     session_id: str,
     body: UpdateSessionBody,
@@ -84,7 +89,7 @@ async def delete_session(
     return Response(status_code=204)
 
 
-@router.post("/{session_id}/read")
+@router.post("/{session_id}/read", openapi_extra=with_example({"seq": 42}))
 async def mark_read(
     session_id: str, body: ReadBody, caller: CurrentCaller, mark_read: Annotated[MarkRead, port("mark_read")]
 ) -> SessionBody:

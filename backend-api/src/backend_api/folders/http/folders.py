@@ -11,6 +11,7 @@ from backend_api.conversations.http.session_schemas import SessionBody
 from backend_api.folders.application.change_folders import ChangeFolders
 from backend_api.folders.domain import MAX_INSTRUCTIONS_CHARACTERS, MAX_NAME_CHARACTERS, FolderId
 from backend_api.identity.http.caller import CurrentCaller
+from backend_api.kit.http.examples import with_example
 from backend_api.kit.http.ports import port
 from backend_api.kit.http.schemas import AnswerBody, RequestBody, Time, Words
 from backend_api.kit.ids import SessionId
@@ -69,13 +70,15 @@ async def list_folders(caller: CurrentCaller, change_folders: _Folders) -> Folde
     return FolderListBody(items=[FolderBody.model_validate(one) for one in found])
 
 
-@router.post("/folders", status_code=201)
+@router.post(
+    "/folders", status_code=201, openapi_extra=with_example({"name": "Tax return", "instructions": "Answer in German."})
+)
 async def create_folder(body: CreateFolderBody, caller: CurrentCaller, change_folders: _Folders) -> FolderBody:
     """Create a folder, with instructions for the agents of its conversations."""
     return FolderBody.model_validate(await change_folders.create(caller.user.id, body.name, body.instructions))
 
 
-@router.patch("/folders/{folder_id}", responses={404: {}})
+@router.patch("/folders/{folder_id}", responses={404: {}}, openapi_extra=with_example({"name": "Tax return 2026"}))
 async def update_folder(
     folder_id: str, body: UpdateFolderBody, caller: CurrentCaller, change_folders: _Folders
 ) -> FolderBody:
@@ -92,7 +95,7 @@ async def delete_folder(folder_id: str, caller: CurrentCaller, change_folders: _
     return DeletedFolderBody(moved_out=await change_folders.delete(FolderId(folder_id), caller.user.id))
 
 
-@router.put("/sessions/{session_id}/folder", responses={404: {}})
+@router.put("/sessions/{session_id}/folder", responses={404: {}}, openapi_extra=with_example({"folder_id": "f-3c1d"}))
 async def move_session(session_id: str, body: MoveBody, caller: CurrentCaller, change_folders: _Folders) -> SessionBody:
     """Put a conversation into a folder, or out of the one it is in."""
     folder_id = None if body.folder_id is None else FolderId(body.folder_id)

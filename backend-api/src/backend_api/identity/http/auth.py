@@ -34,10 +34,12 @@ from backend_api.identity.http.page_cookie import (
 )
 from backend_api.identity.ports import Users
 from backend_api.kit.errors import InvalidError, UnauthenticatedError
+from backend_api.kit.http.examples import with_example
 from backend_api.kit.http.ports import Options, port
 from backend_api.kit.ids import UserId
 
 router = APIRouter(prefix="/api/auth", tags=["accounts"])
+_CREDENTIALS = {"username": "anna", "password": "a long pass phrase"}
 
 
 def _grant_response(request: Request, response: Response, grant: Grant, *, by_cookie: bool) -> GrantBody:
@@ -47,7 +49,9 @@ def _grant_response(request: Request, response: Response, grant: Grant, *, by_co
     return GrantBody.of(grant, shows_refresh_token=not by_cookie)
 
 
-@router.post("/register", status_code=201, responses={403: {}, 409: {}, 429: {}})
+@router.post(
+    "/register", status_code=201, responses={403: {}, 409: {}, 429: {}}, openapi_extra=with_example(_CREDENTIALS)
+)
 async def register(
     body: RegisterBody, request: Request, response: Response, register: Annotated[Register, port("register")]
 ) -> GrantBody:
@@ -58,7 +62,7 @@ async def register(
     return _grant_response(request, response, grant, by_cookie=body.cookie)
 
 
-@router.post("/login", responses={401: {}, 403: {}, 429: {}})
+@router.post("/login", responses={401: {}, 403: {}, 429: {}}, openapi_extra=with_example(_CREDENTIALS))
 async def log_in(
     body: LogInBody, request: Request, response: Response, log_in: Annotated[LogIn, port("log_in")]
 ) -> GrantBody:
@@ -69,7 +73,11 @@ async def log_in(
     return _grant_response(request, response, grant, by_cookie=body.cookie)
 
 
-@router.post("/refresh", responses={401: {}, 403: {}, 429: {}})
+@router.post(
+    "/refresh",
+    responses={401: {}, 403: {}, 429: {}},
+    openapi_extra=with_example({"refresh_token": "the one that the log-in gave"}),
+)
 async def refresh(
     body: RefreshBody, request: Request, response: Response, refresh: Annotated[Refresh, port("refresh")]
 ) -> GrantBody:
@@ -87,7 +95,11 @@ async def refresh(
     return _grant_response(request, response, grant, by_cookie=by_cookie)
 
 
-@router.post("/password", responses={403: {}, 409: {}, 429: {}})
+@router.post(
+    "/password",
+    responses={403: {}, 409: {}, 429: {}},
+    openapi_extra=with_example({"old_password": "a long pass phrase", "new_password": "a longer pass phrase"}),
+)
 async def change_password(
     body: PasswordBody,
     caller: CurrentCaller,
@@ -102,7 +114,12 @@ async def change_password(
     return _grant_response(request, response, grant, by_cookie=body.cookie)
 
 
-@router.post("/logout", status_code=204, responses={401: {}})
+@router.post(
+    "/logout",
+    status_code=204,
+    responses={401: {}},
+    openapi_extra=with_example({"refresh_token": "the one that the log-in gave"}),
+)
 async def log_out(
     request: Request,
     log_out: Annotated[LogOut, port("log_out")],

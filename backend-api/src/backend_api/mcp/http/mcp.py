@@ -8,6 +8,7 @@ from fastapi import APIRouter, Path, Query, status
 from pydantic import Field
 
 from backend_api.identity.http.caller import CurrentCaller
+from backend_api.kit.http.examples import with_example
 from backend_api.kit.http.ports import port
 from backend_api.kit.http.schemas import AnswerBody, RequestBody, Time
 from backend_api.kit.ids import SessionId
@@ -131,7 +132,16 @@ async def list_mcp_servers(
     return [_body_of(shown) for shown in await change_mcp_servers.read(caller.user.id)]
 
 
-@router.put("/{server}")
+@router.put(
+    "/{server}",
+    openapi_extra=with_example(
+        {
+            "url": "https://wiki.example.org/mcp",
+            "headers": {"Authorization": "Bearer ${TOKEN}"},
+            "env": {"TOKEN": "the key that the server gave"},
+        }
+    ),
+)
 async def put_mcp_server(
     server: Name,
     body: ChangeMcpServerBody,

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from backend_api.conversations.ports import SessionRepository
 from backend_api.identity.http.caller import SESSION_CHANGE, CurrentCaller
+from backend_api.kit.http.examples import with_example
 from backend_api.kit.http.ports import Options, port
 from backend_api.kit.http.schemas import AnswerBody, RequestBody, Time
 from backend_api.kit.ids import SessionId
@@ -54,6 +55,7 @@ async def list_ports(
     status_code=201,
     responses={200: {"model": OpenedPortBody, "description": "It was open already."}, 409: {}},
     dependencies=[SESSION_CHANGE],
+    openapi_extra=with_example({"port": 3000}),
 )
 async def open_port(
     session_id: str,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from backend_api.agent.events import (
     ContextNote,
@@ -13,8 +12,8 @@ from backend_api.agent.events import (
     ThinkingCompleted,
     ToolCalled,
 )
+from backend_api.agent.journal import OpenMessage
 from backend_api.agent.recorded import Recorded
-from backend_api.conversations.domain.live_text import MESSAGE, THINKING
 from backend_api.runs.application.run_stream import RunStream
 
 
@@ -24,11 +23,11 @@ class OpenAnswer:
 
     def __init__(self, live: RunStream) -> None:
         self._live = live
-        self._message: MessageCompleted | None = None
+        self._message: OpenMessage | None = None
         self._unstored: list[StoredPayload] = []
         self._preface: list[Recorded] = []
 
-    def begin(self, message: MessageCompleted, preface: Sequence[Recorded]) -> None:
+    def begin(self, message: OpenMessage, preface: Sequence[Recorded]) -> None:
         """Begin the next message; `preface` is stored right before it."""
         self._preface, self._message = [*preface], message
         self._live.open_message(message.seen_seq)
@@ -47,13 +46,7 @@ class OpenAnswer:
         message = self._message
         said, self._unstored = self._unstored, []
         if message is not None:
-            said += [
-                ThinkingCompleted(message_id=identifier, text=text, turn=message.turn, seen_seq=message.seen_seq)
-                for identifier, text in self._live.open_texts(THINKING).items()
-            ]
-            text = self._live.open_texts(MESSAGE).get(message.message_id, "")
-            if text or message.continuations:
-                said.append(replace(message, text=text, partial=True))
+            said += message.so_far()
         self._message = None
         return [Recorded(payload=payload) for payload in said]
 

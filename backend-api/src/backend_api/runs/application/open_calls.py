@@ -17,7 +17,6 @@ from backend_api.agent.tasks import TaskBoard
 from backend_api.agent.thread import MAX_RESULT_CHARACTERS
 from backend_api.agent.tool import Delegate, Done, OpenCall, ToolCall, Waits
 from backend_api.conversations.domain.entity import Run
-from backend_api.conversations.domain.live_text import OUTPUT
 from backend_api.kit import measures
 from backend_api.runs.application.histories import History
 from backend_api.runs.application.run_stream import RunStream
@@ -26,6 +25,8 @@ from service_kit.terminal.screen import screen_text
 
 NOT_BEGUN = "Not begun."
 MAY_HAVE_HAPPENED = "Part of it may have happened."
+MAX_KEPT_OUTPUT = 16_000
+"""The longest end of a call's output that is kept in case the call is cut, in characters."""
 
 
 class OpenCalls:
@@ -41,6 +42,8 @@ class OpenCalls:
         self._tasks = tasks
         self._recorded: dict[str, ToolCalled] = {}
         self._unbegun: set[str] = set()
+        self._written: dict[str, str] = {}
+        """The end of the output of each call."""
 
     def load(self, progress: RunProgress) -> None:
         """Take over the calls of one agent that an earlier worker of the run left open."""
@@ -55,6 +58,7 @@ class OpenCalls:
                 self._unbegun.add(call_id)
             case ToolFinished(call_id=call_id):
                 self._recorded.pop(call_id, None)
+                self._written.pop(call_id, None)
                 self.at_work.pop(call_id, None)
             case AttachmentRead(call_id=call_id):
                 self.at_work.pop(call_id, None)
@@ -83,6 +87,8 @@ class OpenCalls:
         """A call for the length of the block, counted and traced."""
 
         async def on_output(text: str) -> None:
+            written = self._written.get(called.call_id, "") + text
+            self._written[called.call_id] = written[-MAX_KEPT_OUTPUT:]
             self._live.show_output(called.call_id, text)
 
         run = self._run
@@ -129,7 +135,7 @@ class OpenCalls:
 
     def _interrupted_output(self, call_id: str, reason: str) -> str:
         """The output recorded of a call that was cut while it ran."""
-        written = screen_text(self._live.open_texts(OUTPUT).get(call_id, ""))
+        written = screen_text(self._written.get(call_id, ""))
         return "".join(
             [written, "\n" if written and not written.endswith("\n") else "", f"{reason} {MAY_HAVE_HAPPENED}"]
         )

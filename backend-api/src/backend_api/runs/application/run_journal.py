@@ -11,7 +11,6 @@ from backend_api.agent.catalogue import ResolvedModel
 from backend_api.agent.conversation import Conversation
 from backend_api.agent.events import (
     NO_USAGE,
-    MessageCompleted,
     ModelRole,
     StoredPayload,
     ToolCalled,
@@ -19,6 +18,7 @@ from backend_api.agent.events import (
     Usage,
     UsageUpdated,
 )
+from backend_api.agent.journal import OpenMessage
 from backend_api.agent.mcp_servers import KnownMcpServer
 from backend_api.agent.recorded import Recorded
 from backend_api.agent.session_choices import SessionChoices
@@ -195,7 +195,7 @@ class RunJournal:
     async def record_result(self, finished: ToolFinished, outcome: Done) -> None:
         await self.writes.record_result(finished, outcome)
 
-    def open_message(self, message: MessageCompleted, preface: Sequence[Recorded] = ()) -> None:
+    def open_message(self, message: OpenMessage, preface: Sequence[Recorded] = ()) -> None:
         self.writes.open_message(message, preface)
 
     async def wait(self, waits: Sequence[Wait]) -> bool:

@@ -11,7 +11,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from backend_api.agent.events import ContextUsage, Event, LivePayload, ModelRetry, StoredPayload
+from backend_api.agent.events import ContextUsage, Event, LivePayload, ModelRetry
 from backend_api.agent.model import ModelError, NextAttempt
 from backend_api.conversations.domain.entity import RunId
 from backend_api.conversations.domain.live_text import (
@@ -22,7 +22,6 @@ from backend_api.conversations.domain.live_text import (
     THINKING,
     TextKey,
     agent_text,
-    completed_text,
     live_text,
     writer_of,
 )
@@ -36,8 +35,6 @@ logger = logging.getLogger(__name__)
 MERGE_WINDOW_S = 0.016
 PUBLISH_DEADLINE_S = 2.0
 MAX_WAITING = 1_000
-MAX_KEPT_OUTPUT = 16_000
-"""The longest end of a call's output that is kept in case the call is cut, in characters."""
 MAX_LIVE_CHARACTERS = 400_000
 """The longest part of a text that is shown live, in characters; the rest is seen when the text is stored."""
 PIECES_PER_SECOND = 400
@@ -113,7 +110,6 @@ class RunStream:
         self._urgent = asyncio.Event()
         self._idle = asyncio.Event()
         self._idle.set()
-        self._open: dict[TextKey, list[str]] = {}
         self._unshown: set[TextKey] = set()
         """Texts that are next seen when they are stored, because part of what readers have of them was taken back."""
         self._seen_seq = 0
@@ -134,29 +130,21 @@ class RunStream:
     def show_thinking(self, message_id: str, text: str) -> None:
         self.append(THINKING + message_id, text)
 
-    def show_as_thinking(self, message_id: str, since: int, thinking_id: str | None) -> None:
-        self.take_back(MESSAGE + message_id, since, None if thinking_id is None else THINKING + thinking_id)
+    def show_as_thinking(self, message_id: str, thinking_id: str | None, text: str) -> None:
+        self.take_back(MESSAGE + message_id, None if thinking_id is None else THINKING + thinking_id, text)
 
     def of_agent(self, agent_id: str) -> AgentOutput:
         """The output of an agent beside the main one."""
         return AgentOutput(self, agent_id)
 
-    def take_back(self, key: TextKey, since: int, thought: TextKey | None) -> None:
+    def take_back(self, key: TextKey, thought: TextKey | None, text: str) -> None:
         """As `show_as_thinking`, for any writer."""
-        text = "".join(self._open.get(key, ()))
-        self._open[key] = [text[:since]]
         self._unshown.add(key)
         if thought is not None:
-            self.append(thought, text[since:])
-
-    def leave(self, writer: str) -> None:
-        """Drop the live texts of an agent's former message: it is stored, or given up."""
-        self._open = {key: texts for key, texts in self._open.items() if writer_of(key) != writer}
+            self.append(thought, text)
 
     def show_output(self, call_id: str, text: str) -> None:
-        key = OUTPUT + call_id
-        self.append(key, text)
-        self._open[key] = ["".join(self._open[key])[-MAX_KEPT_OUTPUT:]]
+        self.append(OUTPUT + call_id, text)
 
     def show_context(self, used: int, size: int) -> None:
         """Publish the context use with the next stored event, as alone it would cost one more Redis command per
@@ -171,16 +159,6 @@ class RunStream:
     def open_message(self, seen_seq: int) -> None:
         """Begin another message; the model has read the user's messages up to `seen_seq`."""
         self._seen_seq = seen_seq
-        self._open = {key: texts for key, texts in self._open.items() if writer_of(key)}
-
-    def open_texts(self, kind: str) -> dict[str, str]:
-        """The unstored texts of a kind that are being written, by id; of a call's output, its end."""
-        return {key.removeprefix(kind): "".join(texts) for key, texts in self._open.items() if key.startswith(kind)}
-
-    def close(self, payload: StoredPayload) -> None:
-        """Drop the live text that this payload stores in full."""
-        if (key := completed_text(payload)) is not None:
-            self._open.pop(key, None)
 
     def forget(self) -> None:
         """Drop all live text, as the run goes on elsewhere or not at all."""
@@ -230,7 +208,6 @@ class RunStream:
 
     def append(self, key: TextKey, text: str) -> None:
         """Append to a text, whoever writes it. Offsets are counted in code points."""
-        self._open.setdefault(key, []).append(text)
         if key in self._unshown:
             return
         offset = self._offsets.get(key, 0)
@@ -313,19 +290,15 @@ class AgentOutput:
         self._stream = stream
         self._agent_id = agent_id
 
-    def open_message(self) -> None:
-        """Begin another message of this agent."""
-        self._stream.leave(self._agent_id)
-
     def show_text(self, message_id: str, text: str) -> None:
         self._stream.append(agent_text(AGENT_MESSAGE, message_id, self._agent_id), text)
 
     def show_thinking(self, message_id: str, text: str) -> None:
         self._stream.append(agent_text(AGENT_THINKING, message_id, self._agent_id), text)
 
-    def show_as_thinking(self, message_id: str, since: int, thinking_id: str | None) -> None:
+    def show_as_thinking(self, message_id: str, thinking_id: str | None, text: str) -> None:
         thought = None if thinking_id is None else agent_text(AGENT_THINKING, thinking_id, self._agent_id)
-        self._stream.take_back(agent_text(AGENT_MESSAGE, message_id, self._agent_id), since, thought)
+        self._stream.take_back(agent_text(AGENT_MESSAGE, message_id, self._agent_id), thought, text)
 
     def show_context(self, used: int, size: int) -> None:
         del used, size

@@ -10,13 +10,13 @@ from backend_api.agent.changed_files import add_changed
 from backend_api.agent.events import (
     Event,
     FilesChanged,
-    MessageCompleted,
     RunFinished,
     StoredPayload,
     TasksUpdated,
     ToolCalled,
     ToolFinished,
 )
+from backend_api.agent.journal import OpenMessage
 from backend_api.agent.model_traces import TracedSoFar
 from backend_api.agent.open_agents import OpenAgents
 from backend_api.agent.recorded import Recorded
@@ -131,7 +131,7 @@ class RunWrites:
         """Store these in one step."""
         await self._write(items, handled)
 
-    def open_message(self, message: MessageCompleted, preface: Sequence[Recorded] = ()) -> None:
+    def open_message(self, message: OpenMessage, preface: Sequence[Recorded] = ()) -> None:
         """The main agent's next message is being written; `preface` is stored right before it."""
         self.read_seq = message.seen_seq
         self._answer.begin(message, preface)
@@ -230,7 +230,6 @@ class RunWrites:
             self._live.show_stored(events)
 
     def _note(self, payload: StoredPayload) -> None:
-        self._live.close(payload)
         self._agents.note(payload)
         self.calls.note(payload)
         self._answer.note(payload)

@@ -13,7 +13,6 @@ from backend_api.agent.conversation import Conversation, OwnUse
 from backend_api.agent.events import (
     NO_USAGE,
     AgentEvent,
-    MessageCompleted,
     ModelRole,
     StoredPayload,
     SubagentStarted,
@@ -22,6 +21,7 @@ from backend_api.agent.events import (
     Usage,
     UsageUpdated,
 )
+from backend_api.agent.journal import OpenMessage
 from backend_api.agent.recorded import Recorded
 from backend_api.agent.session_choices import SessionChoices
 from backend_api.agent.threads import subagent_of
@@ -129,9 +129,8 @@ class SubagentJournal:
     def tool_call(self, called: ToolCalled, delegate: Delegate | None = None) -> AbstractContextManager[ToolCall]:
         return self._run.calls.tool_call(replace(called, agent_id=self.agent_id), delegate)
 
-    def open_message(self, message: MessageCompleted, preface: Sequence[Recorded] = ()) -> None:
+    def open_message(self, message: OpenMessage, preface: Sequence[Recorded] = ()) -> None:
         del message
-        self.live.open_message()
         self._preface = [replace(item, payload=self._with_agent_id(item.payload)) for item in preface]
 
     def _own_approval(self, wait: Wait) -> Approval:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
-from starlette.responses import StreamingResponse
-from starlette.types import Receive, Scope, Send
 
 from backend_api.identity.http.caller import ONE_PLACE, CurrentCaller
+from backend_api.kit.http.closing import ClosingResponse
 from backend_api.kit.http.ports import port
 from backend_api.kit.ids import SessionId
 from backend_api.sandboxes.http.user_content import content_headers
@@ -44,18 +42,4 @@ async def export_session(
     include = frozenset(name for name, is_chosen in chosen if is_chosen)
     export = await export_session(SessionId(session_id), caller.user.id, format, include, workspace)
     headers = content_headers(export.name, b"") | {"Content-Type": export.media_type}
-    return _Closing(export.pieces, headers=headers)
-
-
-class _Closing(StreamingResponse):
-    """Closes what it streams, even if the client disconnects in the middle."""
-
-    def __init__(self, content: AsyncGenerator[bytes], headers: dict[str, str]) -> None:
-        super().__init__(content, headers=headers)
-        self._content = content
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        try:
-            await super().__call__(scope, receive, send)
-        finally:
-            await self._content.aclose()
+    return ClosingResponse(export.pieces, headers=headers)

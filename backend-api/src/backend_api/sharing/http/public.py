@@ -19,6 +19,7 @@ from backend_api.conversations.http.event_stream import EventStream
 from backend_api.identity.application.answer_slots import AnswerSlots
 from backend_api.identity.application.connection_auth import ConnectionAuth
 from backend_api.identity.http.caller import address_of
+from backend_api.kit.http.examples import with_example
 from backend_api.kit.http.ports import Options, port
 from backend_api.kit.http.schemas import AnswerBody, RequestBody, Time
 from backend_api.kit.ids import UserId
@@ -123,7 +124,9 @@ async def read_share(opened: _OpenedShare, read: _Read, response: Response) -> S
     )
 
 
-@router.post("/{share_id}/unlock", responses=_ERRORS | {403: {}})
+@router.post(
+    "/{share_id}/unlock", responses=_ERRORS | {403: {}}, openapi_extra=with_example({"passphrase": "green tea at noon"})
+)
 async def unlock_share(
     share_id: str,
     body: UnlockBody,

@@ -10,6 +10,7 @@ from pydantic import Field, field_validator
 
 from backend_api.conversations.ports import SessionRepository
 from backend_api.identity.http.caller import CurrentCaller
+from backend_api.kit.http.examples import with_example
 from backend_api.kit.http.own_origin import own_origin
 from backend_api.kit.http.ports import Options, port
 from backend_api.kit.http.schemas import AnswerBody, RequestBody, Time
@@ -92,7 +93,11 @@ def _fields(share: Share, now: float) -> dict[str, object]:
     }
 
 
-@router.post("/sessions/{session_id}/shares", status_code=201)
+@router.post(
+    "/sessions/{session_id}/shares",
+    status_code=201,
+    openapi_extra=with_example({"mode": "snapshot", "include": ["files"]}),
+)
 async def make_share(
     session_id: str,
     body: MakeShareBody,

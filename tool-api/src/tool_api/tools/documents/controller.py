@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import functools
 import os
 import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 from pydantic import TypeAdapter, ValidationError
 
 from contracts.tools import DocumentDisplay, ToolResult
 from tool_api.documents.programs import DocumentPrograms, ProgramFailedError, in_memory
-from tool_api.errors import ENVIRONMENT_FAULTS, DiskFullError, PathForbiddenError
 from tool_api.text_encoding import encoding_of, shown_text
 from tool_api.tools.documents.drawings import Drawing, Drawings, formula_style, with_drawings
 from tool_api.tools.documents.page import page_of, with_pictures
 from tool_api.tools.documents.pictures import Pictures
 from tool_api.tools.documents.types import MAX_TEXT_CHARACTERS, SaveToMarkdown, SaveToPdf
-from tool_api.tools.tool import Arguments, CallContext, done, failed
+from tool_api.tools.faults import ArgumentsT, Handler, explain_faults
+from tool_api.tools.tool import CallContext, done
 from tool_api.workspace import Workspace
 
 MOST_TOLD = 10
@@ -29,8 +28,6 @@ _TO_TELL_S = 5.0
 _PAGE_S = 20.0
 _SEARCHABLE_S = 30.0
 _TOO_HARD = "Laying out the text took too long. Shorten it, or split it into several documents."
-ArgumentsT = TypeVar("ArgumentsT", bound=Arguments)
-_Handler = Callable[["DocumentController", CallContext, ArgumentsT], Awaitable[ToolResult]]
 Room = Callable[[int], Awaitable[None]]
 
 
@@ -64,23 +61,8 @@ _PAGE = TypeAdapter(_Page)
 _SEARCHABLE = TypeAdapter(_Searchable)
 
 
-def _explain_faults(handler: _Handler[ArgumentsT]) -> _Handler[ArgumentsT]:
-    """Turn bad paths and failed documents into results."""
-
-    @functools.wraps(handler)
-    async def explained(self: DocumentController, call: CallContext, arguments: ArgumentsT) -> ToolResult:
-        try:
-            return await handler(self, call, arguments)
-        except (DiskFullError, PathForbiddenError) as error:
-            return failed(error.detail)
-        except NotMadeError as error:
-            return failed(str(error))
-        except OSError as error:
-            if error.errno in ENVIRONMENT_FAULTS:
-                raise
-            return failed(f"{error.strerror or error}: nothing was saved.")
-
-    return explained
+def _explain_faults(handler: Handler[DocumentController, ArgumentsT]) -> Handler[DocumentController, ArgumentsT]:
+    return explain_faults(handler, refused=NotMadeError, about=lambda _: "nothing was saved.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import functools
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from contracts.tools import DiffDisplay, FileDisplay, ToolResult
 from tool_api.documents.reader import DocumentReader
-from tool_api.errors import ENVIRONMENT_FAULTS, DiskFullError, PathForbiddenError
 from tool_api.text_encoding import TextEncoding
+from tool_api.tools.faults import ArgumentsT, Handler, explain_faults
 from tool_api.tools.files import folders, search, text
 from tool_api.tools.files.reading import read_file
 from tool_api.tools.files.types import (
@@ -28,31 +27,11 @@ from tool_api.tools.files.types import (
 from tool_api.tools.tool import Arguments, CallContext, done, failed
 from tool_api.workspace import Workspace
 
-ArgumentsT = TypeVar("ArgumentsT", bound=Arguments)
-_Handler = Callable[["FileController", CallContext, ArgumentsT], Awaitable[ToolResult]]
 Room = Callable[[int], Awaitable[None]]
 
 
-def _explain_faults(handler: _Handler[ArgumentsT]) -> _Handler[ArgumentsT]:
-    """Turn the model's mistakes with paths into results; faults of the machine stay exceptions."""
-
-    @functools.wraps(handler)
-    async def explained(self: FileController, call: CallContext, arguments: ArgumentsT) -> ToolResult:
-        try:
-            return await handler(self, call, arguments)
-        except DiskFullError as error:
-            return failed(error.detail)
-        except PathForbiddenError as error:
-            return failed(error.detail)
-        except text.NotTextError as error:
-            return failed(str(error))
-        except OSError as error:
-            if error.errno in ENVIRONMENT_FAULTS:
-                raise
-            reason = error.strerror or str(error)
-            return failed(f"{reason}: {_paths_of(arguments)}")
-
-    return explained
+def _explain_faults(handler: Handler[FileController, ArgumentsT]) -> Handler[FileController, ArgumentsT]:
+    return explain_faults(handler, refused=text.NotTextError, about=_paths_of)
 
 
 async def _any_room(_: int) -> None:

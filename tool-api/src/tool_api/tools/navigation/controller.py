@@ -3,48 +3,33 @@
 from __future__ import annotations
 
 import asyncio
-import functools
 import os
 import re
 import stat
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import TypeVar
 
 from contracts.tools import ToolResult
-from tool_api.errors import ENVIRONMENT_FAULTS, PathForbiddenError
+from tool_api.errors import PathForbiddenError
 from tool_api.navigation.ignored import MAX_BYTES, NAME
 from tool_api.navigation.places import Question, Wanted
 from tool_api.navigation.programs import Answer, SourcePrograms
+from tool_api.tools.faults import ArgumentsT, Handler, explain_faults
 from tool_api.tools.navigation import answers
 from tool_api.tools.navigation.types import CodeDefinition, CodeReferences, CodeSymbols
-from tool_api.tools.tool import Arguments, CallContext, failed
+from tool_api.tools.tool import CallContext, failed
 from tool_api.workspace import Located, Workspace
 
 _LOOK_S = 20.0
 _TO_TELL_S = 8.0
 _MOST_ABOVE = 32
 _SEPARATOR = re.compile(r"::|->|[.#\\]")
-ArgumentsT = TypeVar("ArgumentsT", bound=Arguments)
-_Handler = Callable[["NavigationController", CallContext, ArgumentsT], Awaitable[ToolResult]]
 
 
-def _explain_faults(handler: _Handler[ArgumentsT]) -> _Handler[ArgumentsT]:
-    """Turn bad paths into results."""
-
-    @functools.wraps(handler)
-    async def explained(self: NavigationController, call: CallContext, arguments: ArgumentsT) -> ToolResult:
-        try:
-            return await handler(self, call, arguments)
-        except PathForbiddenError as error:
-            return failed(error.detail)
-        except OSError as error:
-            if error.errno in ENVIRONMENT_FAULTS:
-                raise
-            return failed(f"{error.strerror or error}: {arguments.model_dump().get('path')}")
-
-    return explained
+def _explain_faults(
+    handler: Handler[NavigationController, ArgumentsT],
+) -> Handler[NavigationController, ArgumentsT]:
+    return explain_faults(handler, about=lambda arguments: str(arguments.model_dump().get("path")))
 
 
 @dataclass(frozen=True, slots=True)
