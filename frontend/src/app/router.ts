@@ -1,6 +1,7 @@
 import { createRouter, createWebHistory } from 'vue-router'
 import { LoginPage, useAuth } from '@/features/auth'
 import { letBackClose } from '@/shared/lib/backCloses'
+import { askBeforeLeaving } from '@/shared/lib/unsaved'
 import { lazyPage } from '@/shared/ui/lazyPart'
 import NotFoundPage from './NotFoundPage.vue'
 import UnreachablePage from './UnreachablePage.vue'
@@ -47,6 +48,7 @@ export const router = createRouter({
   ],
 })
 
+askBeforeLeaving(router)
 letBackClose(router)
 router.beforeEach(async (to) => {
   if (to.path === '/unreachable' || to.meta['forStrangers']) return true

@@ -1,5 +1,5 @@
 import { computed } from 'vue'
-import { agentsOf, useConversation } from '@/features/chat'
+import { agentsOf, allCalls, useConversation } from '@/features/chat'
 import { hasKept } from '@/features/research'
 import { useSessions } from '@/features/sessions'
 import { hasWritten } from '@/features/writing'
@@ -12,8 +12,9 @@ export function useOffering(sessionId: () => string | null) {
     const { computer, modelCalls, background, items } = conversation.transcript
     const options = sessions.byId.get(sessionId() ?? '')?.options
     const hasModelCalls = modelCalls.length > 0 || options?.['enable_tracing'] === true
-    const written = items.filter((item) => item.kind === 'tool' && hasWritten(item)).length
-    const keptPapers = items.filter((item) => item.kind === 'tool' && hasKept(item)).length
+    const calls = allCalls(items)
+    const written = calls.filter(hasWritten).length
+    const keptPapers = calls.filter(hasKept).length
     return { computer, background, agents: agentsOf(items), hasModelCalls, written, keptPapers }
   })
 }

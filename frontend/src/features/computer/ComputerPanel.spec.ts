@@ -89,6 +89,23 @@ describe('the panels', () => {
     await userEvent.click(screen.getByRole('tab', { name: 'Terminal' }))
     expect(screen.getByText('No commands yet.')).toBeTruthy()
   })
+  it.each(['Files', 'Hide computer', 'Live'])('ask before %s takes what is typed in one', async (name) => {
+    const call = { key: 'tool:1', name: 'shell_exec', arguments: {}, outcome: 'succeeded', startedAt: '2026-01-01' }
+    show({ cards: [call] as never[] })
+    usePanel().setOpen(true)
+    await userEvent.click(screen.getByRole('tab', { name: 'Resources' }))
+    await userEvent.type(await screen.findByRole('textbox', { name: 'Task' }), 'Read')
+    const press = (): Promise<void> =>
+      userEvent.click(screen.queryByRole('tab', { name }) ?? screen.getByRole('button', { name }))
+    await press()
+    await userEvent.click(await screen.findByRole('button', { name: 'Keep editing' }))
+    expect(screen.getByRole<HTMLInputElement>('textbox', { name: 'Task' }).value).toBe('Read')
+    expect(usePanel()).toMatchObject({ tab: 'resources', isOpen: true, isFollowing: false })
+    await press()
+    await userEvent.click(await screen.findByRole('button', { name: 'Discard' }))
+    const { tab, isOpen, isFollowing } = usePanel()
+    expect(tab !== 'resources' || !isOpen || isFollowing).toBe(true)
+  })
   it.each([
     ['once no call waits for it, though the run goes on with something else', [], true],
     ['not while a call waits for it, as the stream tells of it then', [{ outcome: 'running', startedAt: null }], false],

@@ -95,6 +95,7 @@ describe('what is kept with a conversation', () => {
     expect((await screen.findByRole('alert')).textContent).toMatch(/was changed since/)
     expect(server.calls.at(-1)?.body).toMatchObject({ title: 'Known better', version: 1, content: 'old' })
     await userEvent.keyboard('{Escape}')
+    await userEvent.click(await screen.findByRole('button', { name: 'Discard' }))
     await userEvent.click(await screen.findByRole('button', { name: 'Remove Known' }))
     expect(await screen.findByText('Removed: Known')).toBeTruthy()
   })

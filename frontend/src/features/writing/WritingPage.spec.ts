@@ -189,4 +189,19 @@ describe('the page of writing', () => {
       drop: false,
     })
   })
+  it('keeps settings that are typed while another part is shown, and until they are saved', async () => {
+    const changed = { ...project, title: 'A study of nets' }
+    const server = await show({ 'PATCH /writing/prj_1': () => json(changed) })
+    const turnTo = async (name: string): Promise<void> => userEvent.click(await screen.findByRole('button', { name }))
+    await turnTo('Settings')
+    await type('Title', 'A study of nets')
+    await turnTo('Versions')
+    await turnTo('Settings')
+    expect(screen.getByLabelText<HTMLInputElement>('Title').value).toBe('A study of nets')
+    const asked = (): boolean => !window.dispatchEvent(new Event('beforeunload', { cancelable: true }))
+    expect(asked()).toBe(true)
+    await userEvent.click(screen.getByRole('button', { name: 'Save' }))
+    await vi.waitFor(() => expect(asked()).toBe(false))
+    expect(server.calls.find(({ method }) => method === 'PATCH')?.body).toMatchObject({ title: 'A study of nets' })
+  })
 })
