@@ -175,7 +175,7 @@ async def test_a_damaged_text_that_can_not_be_edited_is_told_to_be(tmp_path: Pat
     (tmp_path / "a.txt").write_bytes(before)
     answer = await controller.edit(context(), FileEdit(path="a.txt", old="世界", new="皆", replace_all=True))
     assert not answer.success
-    assert "a part can't be edited. Write it anew, or turn the file into UTF-8 first: iconv -f ISO-2022-JP" in (
+    assert "a part can't be edited. Write it again, or turn the file into UTF-8 first: iconv -f ISO-2022-JP" in (
         answer.output
     )
     assert (tmp_path / "a.txt").read_bytes() == before
