@@ -19,7 +19,7 @@ async def test_a_file_is_made_edited_and_never_saved_over_a_newer_one(stack: Sta
         await api.ask(session, "run echo one > notes.py")
         page = await (await browser.new_context(viewport=WIDE, locale="en")).new_page()
         await page.goto(f"{stack.base_url}/s/{session}?panel=files")
-        await page.get_by_role("button", name="notes.py").first.click(timeout=PATIENT_MS)
+        await page.get_by_role("button", name="notes.py", exact=True).first.click(timeout=PATIENT_MS)
         await page.get_by_role("button", name="Edit notes.py").click(timeout=PATIENT_MS)
         text = page.get_by_role("textbox", name="Text of notes.py")
         await expect(text).to_contain_text("one", timeout=PATIENT_MS)

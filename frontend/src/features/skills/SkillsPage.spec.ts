@@ -126,7 +126,7 @@ describe('the page of skills', () => {
       screen.getByLabelText('Upload a skill'),
       new File(['x'], 'a.zip', { type: 'application/zip' }),
     )
-    expect((await screen.findByRole('alert')).textContent).toContain('leads out')
+    expect((await screen.findByRole('alert')).textContent).toContain('points outside')
     expect(screen.getAllByRole('listitem')).toHaveLength(1)
   })
   it('says that an address is missing, and goes to where it is written', async () => {
