@@ -49,7 +49,7 @@ async def test_a_file_is_made_edited_and_never_saved_over_a_newer_one(stack: Sta
 
         await page.get_by_role("button", name="Stop editing").click()
         await page.get_by_role("button", name="Back to files").click()
-        await page.get_by_role("listitem").filter(has_text="notes.py").hover()
+        await page.get_by_role("region", name="Files").get_by_role("listitem").filter(has_text="notes.py").hover()
         await page.get_by_role("button", name="More about notes.py").click()
         await page.get_by_role("menuitem", name="Rename or move").click()
         await page.get_by_role("textbox", name="Path in the workspace").fill("old/notes.py")
