@@ -27,6 +27,7 @@ from backend_api.identity.http.caller import ONE_PLACE, CurrentCaller, address_o
 from backend_api.kit.http.closing import ClosingResponse
 from backend_api.kit.http.content_origin import is_content_origin
 from backend_api.kit.http.examples import with_example
+from backend_api.kit.http.files_body import FILES_BODY
 from backend_api.kit.http.own_origin import own_origin
 from backend_api.kit.http.ports import Options, port
 from backend_api.kit.ids import SessionId, UserId
@@ -200,20 +201,7 @@ async def link_file(
     "/sessions/{session_id}/files",
     status_code=201,
     responses=_OUTSIDE,
-    openapi_extra={
-        "requestBody": {
-            "required": True,
-            "content": {
-                "multipart/form-data": {
-                    "schema": {
-                        "type": "object",
-                        "required": ["files"],
-                        "properties": {"files": {"type": "array", "items": {"type": "string", "format": "binary"}}},
-                    }
-                }
-            },
-        }
-    },
+    openapi_extra=FILES_BODY,
 )
 async def upload_files(
     session_id: str,

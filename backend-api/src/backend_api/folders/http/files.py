@@ -10,6 +10,7 @@ from backend_api.computers.application.upload_files import UploadFiles
 from backend_api.folders.application.folder_files import ChangeFolderFiles
 from backend_api.folders.domain import MAX_FILE_BYTES, MOST_FILES, FolderId
 from backend_api.identity.http.caller import CurrentCaller, address_of
+from backend_api.kit.http.files_body import FILES_BODY
 from backend_api.kit.http.ports import Options, port
 from backend_api.kit.http.schemas import AnswerBody, Time
 from backend_api.sandboxes.http.forms import uploaded_files
@@ -44,20 +45,7 @@ async def list_folder_files(folder_id: str, caller: CurrentCaller, change_folder
     "",
     status_code=201,
     responses={413: {}},
-    openapi_extra={
-        "requestBody": {
-            "required": True,
-            "content": {
-                "multipart/form-data": {
-                    "schema": {
-                        "type": "object",
-                        "required": ["files"],
-                        "properties": {"files": {"type": "array", "items": {"type": "string", "format": "binary"}}},
-                    }
-                }
-            },
-        }
-    },
+    openapi_extra=FILES_BODY,
 )
 async def add_folder_files(
     folder_id: str,
