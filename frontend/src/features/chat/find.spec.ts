@@ -44,7 +44,7 @@ const items = [
   begins(6, 'two'),
   says(7, 'one', 'Nothing here.'),
   // More than what stands open by itself in either face.
-  ...Array.from({ length: 8 }, (_, at) => says(8 + at, 'two', at === 5 ? 'There is the needle.' : `Step ${at}.`)),
+  ...Array.from({ length: 8 }, (_, at) => says(8 + at, 'two', at === 5 ? 'There is the quartz.' : `Step ${at}.`)),
   ...['one', 'two'].map((id, at) =>
     of(16 + at, 'tool.finished', {
       ...{ call_id: id, success: true, preview: 'done', cancelled: false, body: null, duration_ms: 7, display: null },
@@ -75,16 +75,16 @@ const isOpen = (name: string): string | null =>
 it.each(['user', 'developer'] as const)('opens the work of an agent whose words are found: face %s', async (shown) => {
   face.value = shown
   await show(true)
-  expect(screen.queryByText('There is the needle.')).toBeNull()
+  expect(screen.queryByText('There is the quartz.')).toBeNull()
   await userEvent.keyboard('{Control>}f{/Control}')
-  await userEvent.type(await screen.findByRole('searchbox'), 'needle')
-  expect(await screen.findByText('There is the needle.')).toBeTruthy()
+  await userEvent.type(await screen.findByRole('searchbox'), 'quartz')
+  expect(await screen.findByText('There is the quartz.')).toBeTruthy()
   if (shown === 'user') expect(isOpen('First')).toBe('false')
 })
 it('opens the work of an agent that a link to one of its messages leads to', async () => {
   face.value = 'user'
   window.location.hash = '#m-m13'
   await show(false)
-  expect(await screen.findByText('There is the needle.')).toBeTruthy()
+  expect(await screen.findByText('There is the quartz.')).toBeTruthy()
   expect(isOpen('First')).toBe('false')
 })
