@@ -25,7 +25,7 @@ import httpx
 import psutil
 import uvloop
 
-from setting import machine, paced_model, percentile, summary
+from setting import NO_LIMITS, machine, paced_model, percentile, summary
 from support.fleet import Fleet, Shape, run_fleet
 
 EVERY_MS = 20
@@ -232,8 +232,7 @@ async def run_load(options: argparse.Namespace) -> None:
         "OPENAI_API_KEY": "sk-scripted",
         "MODEL": "scripted",
         "MAX_TOKEN_BUDGET": "1000000000",
-        "RATE_LIMITS": "messages=0,sessions=0",
-        "QUOTAS": "runs=0,streams=1000",
+        **NO_LIMITS,
         "MAX_CONCURRENT_RUNS": "200",
         **dict(pair.split("=", 1) for pair in options.set),
     }

@@ -26,7 +26,7 @@ import redis
 import uvloop
 
 from load import EVERY_MS, NAMES, SHAPES, Talker, Usage, talk, talkers
-from setting import ROOT, machine, paced_model
+from setting import NO_LIMITS, ROOT, machine, paced_model
 from support.fleet import Fleet, run_fleet
 
 IDLE_S = 5.0
@@ -39,8 +39,7 @@ SETTINGS = {
     "OPENAI_API_KEY": "sk-scripted",
     "MODEL": "scripted",
     "MAX_TOKEN_BUDGET": "1000000000",
-    "RATE_LIMITS": "messages=1000000/minute,sessions=0",
-    "QUOTAS": "runs=0,streams=1000",
+    **NO_LIMITS,
     "MAX_CONCURRENT_RUNS": "200",
 }
 

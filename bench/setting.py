@@ -28,6 +28,17 @@ for part in (
 
 from support.stack import Stack, run_stack  # noqa: E402
 
+_NAMED_ALONE = {
+    "RATE_LIMIT_MESSAGES_PER_MINUTE": "1000000",
+    "RATE_LIMIT_SESSIONS_PER_MINUTE": "0",
+    "MAX_RUNS_PER_USER": "0",
+    "MAX_STREAMS_PER_USER": "1000",
+}
+_NAMED_TOGETHER = {"RATE_LIMITS": "messages=1000000/minute,sessions=0", "QUOTAS": "runs=0,streams=1000"}
+_HAS_FORMER_NAMES = (ROOT / "service-kit/src/service_kit/former_settings.txt").exists()
+NO_LIMITS = _NAMED_TOGETHER if _HAS_FORMER_NAMES else _NAMED_ALONE
+"""The settings that let a load through, under the names that the measured checkout knows."""
+
 
 @contextmanager
 def paced_model(deltas: int, every_ms: float, text: Path | None = None) -> Iterator[str]:
@@ -54,8 +65,7 @@ def scripted_stack(*, deltas: int, delay_ms: float = 0.0, text: Path | None = No
             "OPENAI_BASE_URL": url,
             "MODEL": "scripted",
             "MAX_TOKEN_BUDGET": "100000000",
-            "RATE_LIMITS": "messages=1000000/minute,sessions=0",
-            "QUOTAS": "runs=0",
+            **NO_LIMITS,
         }
         with run_stack(Path(folder), **settings) as stack:
             yield stack
