@@ -35,6 +35,7 @@ const zh: Texts = {
     logout: '退出登录',
     logoutEverywhere: '退出所有设备',
     unsent: '有 {count} 条消息还没有发送，退出登录会丢弃它们。',
+    unsaved: '“写作”中有 {count} 处内容还没有保存，退出登录会丢弃它们。',
     logoutDiscard: '退出并丢弃',
     logoutEverywhereDiscard: '退出所有设备并丢弃',
     haveAccount: '已有账号？',

@@ -82,7 +82,7 @@ function openAgain(): void {
 const field = (name: string): Promise<HTMLTextAreaElement> => screen.findByLabelText<HTMLTextAreaElement>(name)
 const write = async (name: string, text: string): Promise<void> => fireEvent.update(await field(name), text)
 const press = async (name: string | RegExp): Promise<void> =>
-  userEvent.click(await screen.findByRole('button', { name }))
+  userEvent.click(await screen.findByRole('button', { name, hidden: true }))
 const kept = (): string[] => Object.keys(localStorage).filter((key) => key.startsWith('writing:'))
 
 describe('a suggestion that the person has changed', () => {
@@ -91,6 +91,7 @@ describe('a suggestion that the person has changed', () => {
     open()
     await write(SUGGESTED, 'One.\n\nTwo, by me.')
     await press('Method')
+    await vi.waitFor(() => expect(screen.queryByLabelText(SUGGESTED)).toBeNull())
     await press(/^Introduction/)
     expect((await field(SUGGESTED)).value).toBe('One.\n\nTwo, by me.')
     await press('Versions')
@@ -112,7 +113,7 @@ describe('a suggestion that the person has changed', () => {
     serve()
     open()
     await write(SUGGESTED, 'By me.')
-    expect(kept()).toEqual(['writing:prj_1:s1:sug'])
+    expect(kept()).toEqual(['writing::prj_1:s1:sug'])
     await end()
     await vi.waitFor(() => expect(kept()).toEqual([]))
   })
@@ -221,7 +222,7 @@ describe('text that is not saved', () => {
     const { state } = serve()
     open()
     await field(OWN)
-    const key = 'writing:prj_1:s1'
+    const key = 'writing::prj_1:s1'
     const elsewhere = (value: string | null): void => {
       if (value === null) localStorage.removeItem(key)
       else localStorage.setItem(key, value)

@@ -1,7 +1,8 @@
 import { useEventListener } from '@vueuse/core'
 import { shallowRef } from 'vue'
+import { markedUser } from '@/api/tokens'
 import type { WritingProject, WritingSection } from '@/api/types'
-import { namesBeginning, recall, recallJson, remember, WRITING } from '@/shared/lib/storage'
+import { namesBeginning, recall, recallJson, remember, textsOf } from '@/shared/lib/storage'
 
 /** A text that is not saved, and the one that was there when it was begun. */
 export interface Draft {
@@ -24,7 +25,7 @@ const isDraft = (value: unknown): value is Draft => {
  * `changedElsewhere` is called where another tab has saved something, or decided on it.
  */
 export function useDrafts(project: string, changedElsewhere: () => void = () => undefined) {
-  const place = `${WRITING}${project}:`
+  const place = `${textsOf(markedUser() ?? '')}${project}:`
   const all = shallowRef<Readonly<Record<string, Draft>>>({})
   /** Where this browser keeps nothing, or has no room, they are only here. */
   const unkept = new Set<string>()

@@ -28,10 +28,10 @@ export function recallJson<T>(key: string, isValid: (value: unknown) => value is
 /** Beginnings of the names under which a person's unsent words are kept. */
 export const DRAFT = 'draft:'
 export const BEGUN_ANSWER = 'answer:'
-/** Texts of sections, and of suggestions for them, that are not saved. */
-export const WRITING = 'writing:'
 /** What waits to be sent is kept for each account, and sent by no other one. */
 export const outboxOf = (account: string): string => `outbox:${account}:`
+/** Texts of sections, and of suggestions for them, that this account has not saved. */
+export const textsOf = (account: string): string => `writing:${account}:`
 export const stopsOf = (account: string): string => `stop:${account}:`
 
 export function namesBeginning(...beginnings: string[]): string[] {
@@ -49,11 +49,11 @@ export function countUnsentMessages(account: string): number {
   return namesBeginning(outboxOf(account)).reduce((sum, name) => sum + recallJson(name, isList, []).length, 0)
 }
 
-/** How many texts that somebody wrote by hand in projects wait in this browser to be saved. */
-export const countUnsavedTexts = (): number => namesBeginning(WRITING).length
+/** How many texts that this account wrote by hand in projects wait in this browser to be saved. */
+export const countUnsavedTexts = (account: string): number => namesBeginning(textsOf(account)).length
 
 /** For whoever uses this browser next, when this account logs out. One that is cut off finds what waits once it is back. */
 export function forgetUnsentWords(account: string): void {
-  for (const name of namesBeginning(DRAFT, BEGUN_ANSWER, WRITING, outboxOf(account), stopsOf(account)))
+  for (const name of namesBeginning(DRAFT, BEGUN_ANSWER, outboxOf(account), textsOf(account), stopsOf(account)))
     remember(name, null)
 }
