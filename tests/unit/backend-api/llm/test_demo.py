@@ -32,6 +32,7 @@ from backend_api.models.catalogue import Catalogue, LlmSettingError, LlmSettings
 from backend_api.models.demo.functions import FUNCTIONS
 from backend_api.models.demo.model import DEMO_MODEL, DemoModel
 from backend_api.models.demo.scenes import read_script
+from backend_api.research.corpus_tools import KEPT, KEPT_BEFORE
 from backend_api.research.findings import plain
 from backend_api.research.sources.shipped import PAPERS
 
@@ -323,7 +324,7 @@ async def test_its_research_is_read_by_another_agent_and_written_from_what_that_
     assert (handed.name, (handed.arguments or {})["agent_type"]) == ("task", "research")
     task = str((handed.arguments or {})["prompt"])
 
-    kept = [f"Kept as rec_{number}: {paper.title}" for number, paper in enumerate(PAPERS)]
+    kept = [f"{(KEPT, KEPT_BEFORE)[number % 2]} rec_{number}: {paper.title}" for number, paper in enumerate(PAPERS)]
     marks = ["[rec_2, abstract] It attends. (Attention Is All You Need)", "[rec_3, abstract] It reads. (BERT)"]
     below = {"corpus_add": [*kept], "findings_submit": ["\n".join([*marks, "Finding 3 was refused: it is not there."])]}
     answer, calls = await played([UserTurn(text=task)], below, system=YOUR_PART)

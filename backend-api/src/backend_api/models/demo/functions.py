@@ -15,7 +15,7 @@ _WANTS = re.compile(r"^(?:最?喜欢|想|要)")
 _IS_OPEN = re.compile(r"^(?:which|what|who|where|when|why|how)\b|什么|哪|谁|怎|几|多少", re.IGNORECASE)
 _IS_ABOUT_TEA = re.compile(r"\bteas?\b|茶", re.IGNORECASE)
 
-_KEPT = re.compile(r"^(?:Kept|It was kept before,) as (\S+):", re.MULTILINE)
+_KEPT = re.compile(r"^(?:Kept|It was already kept,) as (\S+):", re.MULTILINE)
 _CONFIRMED = re.compile(r"^\[(rec[^\]\n]*)\] (.+)$", re.MULTILINE)
 _CITED = re.compile(r"Cite it as \[@([\w:.-]+)\]")
 _STORED = re.compile(r"^Stored s1 .*, etag (\w+)\.$", re.MULTILINE)
