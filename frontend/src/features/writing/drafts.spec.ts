@@ -86,8 +86,8 @@ const press = async (name: string | RegExp): Promise<void> =>
 const kept = (): string[] => Object.keys(localStorage).filter((key) => key.startsWith('writing:'))
 
 describe('a suggestion that the person has changed', () => {
-  it('stays so in another section, another view and after a reload, until it is accepted', async () => {
-    const { server } = serve()
+  it('stays so in another section and another view', async () => {
+    serve()
     open()
     await write(SUGGESTED, 'One.\n\nTwo, by me.')
     await press('Method')
@@ -97,6 +97,11 @@ describe('a suggestion that the person has changed', () => {
     await press('Versions')
     await press('Write')
     expect((await field(SUGGESTED)).value).toBe('One.\n\nTwo, by me.')
+  })
+  it('stays so after a reload, until it is accepted', async () => {
+    const { server } = serve()
+    open()
+    await write(SUGGESTED, 'One.\n\nTwo, by me.')
     openAgain()
     expect((await field(SUGGESTED)).value).toBe('One.\n\nTwo, by me.')
     expect(screen.getByText(/You have changed this suggestion/)).toBeTruthy()
