@@ -39,6 +39,8 @@ export default {
     logoutEverywhere: 'Log out everywhere',
     unsent:
       '1 message has not been sent yet. Logging out discards it. | {count} messages have not been sent yet. Logging out discards them.',
+    unsaved:
+      '1 text in Writing is not saved. Logging out discards it. | {count} texts in Writing are not saved. Logging out discards them.',
     logoutDiscard: 'Log out and discard',
     logoutEverywhereDiscard: 'Log out everywhere and discard',
     haveAccount: 'Have an account?',

@@ -19,6 +19,7 @@ from backend_api.research.identity import MAX_ID_CHARACTERS, parse_id
 from backend_api.research.listing import UNTRUSTED, record_text, records_text
 
 DEADLINE_MS = 60_000
+KEPT, KEPT_BEFORE = "Kept as", "It was already kept, as"
 _RECORD = "The id of the record, as corpus_list tells it."
 A = TypeVar("A", bound=Arguments)
 Work = Callable[[ToolCall, A], Awaitable[Done]]
@@ -69,7 +70,7 @@ def corpus_tools(corpus: Corpus | None) -> list[Tool]:
         added = await corpus.add(
             UserId(call.user_id), parse_id(arguments.id), by="agent", session_id=call.session_id, tags=arguments.tags
         )
-        said = "Kept as" if added.is_new else "It was already kept, as"
+        said = KEPT if added.is_new else KEPT_BEFORE
         lines = [f"{said} {added.record.id}: {added.record.paper.title}", *(f"Notice: {one}" for one in added.notices)]
         return Done(success=True, output="\n".join(lines))
 

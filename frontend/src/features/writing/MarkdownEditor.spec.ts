@@ -17,3 +17,16 @@ it('has the buttons of each change in the language of the page', async () => {
   const names = [...container.querySelectorAll('.cm-chunkButtons button')].map(({ textContent }) => textContent)
   expect(names).toEqual(['接受', '拒绝'])
 })
+it('puts a citation at the end where nobody has set a cursor yet', () => {
+  const props = { modelValue: 'Nets learn', label: 'Text' }
+  const { container } = render(
+    {
+      components: { MarkdownEditor },
+      setup: () => ({ props }),
+      template: '<MarkdownEditor ref="editor" v-bind="props" /><button @click="$refs.editor.insert(\'[@one]\')" />',
+    },
+    { global: { plugins: [i18n] } },
+  )
+  container.querySelector('button')?.click()
+  expect(container.querySelector('.cm-content')?.textContent).toBe('Nets learn [@one]')
+})

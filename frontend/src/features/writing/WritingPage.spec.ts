@@ -47,6 +47,7 @@ const found = (...findings: object[]) => ({ findings, cited: 1, places: 1, recor
 
 afterEach(() => {
   cleanup()
+  localStorage.clear()
   vi.unstubAllGlobals()
 })
 

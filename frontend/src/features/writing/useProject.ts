@@ -40,14 +40,25 @@ export function useProject(id: string) {
   const path = `/writing/${encodeURIComponent(id)}`
   const { signal } = abort
 
+  let begun = 0
+  let shown = 0
   async function changed(work: Promise<WritingProject>): Promise<WritingProject> {
-    return (project.value = await work)
+    const fresh = await work
+    shown = begun += 1
+    return (project.value = fresh)
   }
-  const load = (): Promise<WritingProject> => changed(call<WritingProject>('GET', path, { signal }))
+  /** Tells nothing older than what is shown: a slow answer may come after that of a change, or of a later reading. */
+  async function load(): Promise<WritingProject> {
+    const mine = (begun += 1)
+    const fresh = await call<WritingProject>('GET', path, { signal })
+    if (mine < shown && project.value) return project.value
+    shown = mine
+    return (project.value = fresh)
+  }
   async function loadStyles(): Promise<void> {
     styles.value = await call<CitationStyle[]>('GET', '/writing/styles', { signal })
   }
-  const write = (section: WritingSection, text: string): Promise<WritingProject> =>
+  const write = (section: Pick<WritingSection, 'id' | 'etag'>, text: string): Promise<WritingProject> =>
     changed(call('PUT', `${path}/sections/${section.id}`, { body: { text }, headers: matching(section.etag) }))
   const setOutline = (outline: HeadingChange[], drop = false): Promise<WritingProject> =>
     changed(

@@ -8,22 +8,29 @@ const CONTEXT = 3
 /** Of larger parts it would take too long to find what they share: the whole part counts as changed. */
 const MOST_CELLS = 4_000_000
 
+type WholeLine = Exclude<DiffLine, { kind: 'skipped' }>
+
 /** What changes from one text to another, line by line, with some of what stands around it. Each change is in it. */
 export function lineDiff(before: string, after: string): DiffLine[] {
+  return folded(wholeDiff(before, after))
+}
+
+/** The same with all lines of both. */
+export function wholeDiff(before: string, after: string): WholeLine[] {
   const [old, fresh] = [before.split('\n'), after.split('\n')]
   let start = 0
   while (start < old.length && start < fresh.length && old[start] === fresh[start]) start += 1
   let end = 0
   while (end < old.length - start && end < fresh.length - start && old.at(-1 - end) === fresh.at(-1 - end)) end += 1
-  const same = (text: string): DiffLine => ({ kind: 'same', text })
-  return folded([
+  const same = (text: string): WholeLine => ({ kind: 'same', text })
+  return [
     ...old.slice(0, start).map(same),
     ...changes(old.slice(start, old.length - end), fresh.slice(start, fresh.length - end)),
     ...old.slice(old.length - end).map(same),
-  ])
+  ]
 }
 
-function changes(old: readonly string[], fresh: readonly string[]): DiffLine[] {
+function changes(old: readonly string[], fresh: readonly string[]): WholeLine[] {
   const columns = fresh.length + 1
   if (old.length * fresh.length > MOST_CELLS) return [...marked('gone', old), ...marked('new', fresh)]
   // How many lines the rests from there on share.
@@ -33,7 +40,7 @@ function changes(old: readonly string[], fresh: readonly string[]): DiffLine[] {
     for (let column = fresh.length - 1; column >= 0; column -= 1)
       shared[row * columns + column] =
         old[row] === fresh[column] ? at(row + 1, column + 1) + 1 : Math.max(at(row + 1, column), at(row, column + 1))
-  const lines: DiffLine[] = []
+  const lines: WholeLine[] = []
   let [row, column] = [0, 0]
   while (row < old.length || column < fresh.length) {
     const [gone, come] = [old[row], fresh[column]]
@@ -52,10 +59,10 @@ function changes(old: readonly string[], fresh: readonly string[]): DiffLine[] {
   return lines
 }
 
-const marked = (kind: 'gone' | 'new', lines: readonly string[]): DiffLine[] => lines.map((text) => ({ kind, text }))
+const marked = (kind: 'gone' | 'new', lines: readonly string[]): WholeLine[] => lines.map((text) => ({ kind, text }))
 
 /** Without the lines that are far from any change. */
-function folded(lines: readonly DiffLine[]): DiffLine[] {
+function folded(lines: readonly WholeLine[]): DiffLine[] {
   const near = new Set<number>()
   lines.forEach(({ kind }, index) => {
     if (kind === 'same') return

@@ -30,9 +30,11 @@ export const DRAFT = 'draft:'
 export const BEGUN_ANSWER = 'answer:'
 /** What waits to be sent is kept for each account, and sent by no other one. */
 export const outboxOf = (account: string): string => `outbox:${account}:`
+/** Texts of sections, and of suggestions for them, that this account has not saved. */
+export const textsOf = (account: string): string => `writing:${account}:`
 export const stopsOf = (account: string): string => `stop:${account}:`
 
-function namesBeginning(...beginnings: string[]): string[] {
+export function namesBeginning(...beginnings: string[]): string[] {
   try {
     return Object.keys(localStorage).filter((name) => beginnings.some((beginning) => name.startsWith(beginning)))
   } catch {
@@ -47,7 +49,11 @@ export function countUnsentMessages(account: string): number {
   return namesBeginning(outboxOf(account)).reduce((sum, name) => sum + recallJson(name, isList, []).length, 0)
 }
 
+/** How many texts that this account wrote by hand in projects wait in this browser to be saved. */
+export const countUnsavedTexts = (account: string): number => namesBeginning(textsOf(account)).length
+
 /** For whoever uses this browser next, when this account logs out. One that is cut off finds what waits once it is back. */
 export function forgetUnsentWords(account: string): void {
-  for (const name of namesBeginning(DRAFT, BEGUN_ANSWER, outboxOf(account), stopsOf(account))) remember(name, null)
+  for (const name of namesBeginning(DRAFT, BEGUN_ANSWER, outboxOf(account), textsOf(account), stopsOf(account)))
+    remember(name, null)
 }

@@ -32,6 +32,7 @@ from backend_api.models.catalogue import Catalogue, LlmSettingError, LlmSettings
 from backend_api.models.demo.functions import FUNCTIONS
 from backend_api.models.demo.model import DEMO_MODEL, DemoModel
 from backend_api.models.demo.scenes import read_script
+from backend_api.research.corpus_tools import KEPT, KEPT_BEFORE
 from backend_api.research.findings import plain
 from backend_api.research.sources.shipped import PAPERS
 
@@ -65,6 +66,7 @@ ALL = (
     "citation_add",
     "section_write",
     "citations_check",
+    "section_refine",
 )
 
 
@@ -300,7 +302,21 @@ async def played(
     raise AssertionError("it never ends")
 
 
-@pytest.mark.parametrize("asked", ["Research how machines learned language", "研究机器如何学会语言"])
+ASKED_IN_THE_GUIDE = (
+    "@papers @writing Find what is known of how deep nets keep what they learn, keep the two best papers, and write a "
+    "review with me."
+)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "Research how machines learned language",
+        "研究机器如何学会语言",
+        "@papers @writing 研究机器如何学会语言",
+        ASKED_IN_THE_GUIDE,
+    ],
+)
 async def test_its_research_is_read_by_another_agent_and_written_from_what_that_kept(asked: str) -> None:
     turns: list[Turn] = [UserTurn(text=asked)]
     _, calls = await say(turns)
@@ -308,7 +324,7 @@ async def test_its_research_is_read_by_another_agent_and_written_from_what_that_
     assert (handed.name, (handed.arguments or {})["agent_type"]) == ("task", "research")
     task = str((handed.arguments or {})["prompt"])
 
-    kept = [f"Kept as rec_{number}: {paper.title}" for number, paper in enumerate(PAPERS)]
+    kept = [f"{(KEPT, KEPT_BEFORE)[number % 2]} rec_{number}: {paper.title}" for number, paper in enumerate(PAPERS)]
     marks = ["[rec_2, abstract] It attends. (Attention Is All You Need)", "[rec_3, abstract] It reads. (BERT)"]
     below = {"corpus_add": [*kept], "findings_submit": ["\n".join([*marks, "Finding 3 was refused: it is not there."])]}
     answer, calls = await played([UserTurn(text=task)], below, system=YOUR_PART)
@@ -325,6 +341,7 @@ async def test_its_research_is_read_by_another_agent_and_written_from_what_that_
         "task": [answer],
         "project_create": ["Created proj1. Set its outline next (outline_set)."],
         "citation_add": [f"Cite it as [@key{number}word]." for number in range(4)],
+        "section_write": [f"Stored s{number} A heading, etag {number}a0b." for number in range(1, 4)],
     }
     _, written = await played(turns, outputs)
     said = next(turn.text for turn in turns if isinstance(turn, AssistantTurn) and "project_create" in str(turn.calls))
@@ -334,6 +351,13 @@ async def test_its_research_is_read_by_another_agent_and_written_from_what_that_
     texts = [str((call.arguments or {})["text"]) for call in written if call.name == "section_write"]
     assert {key for text in texts for key in re.findall(r"\[@([^\]]+)\]", text)} == {f"key{n}word" for n in range(4)}
     assert all((call.arguments or {}).get("project", "proj1") == "proj1" for call in written)
+    (refined,) = [call.arguments or {} for call in written if call.name == "section_refine"]
+    before, after = texts[0].split("\n\n"), str(refined["text"]).split("\n\n")
+    assert (refined["section"], refined["etag"]) == ("s1", "1a0b")
+    assert [one == other for one, other in zip(before, after, strict=True)] == [False, True, False], "two changes"
+    assert re.findall(r"\[@([^\]]+)\]", str(refined["text"])) == ["key0word", "key1word"]
+    chinese = "研究" in asked
+    assert all(("一" <= text[0] <= "鿿") == chinese for text in (*texts[:1], str(refined["text"])))
     assert sum(len(text.split()) for text in texts) > 500 or sum(map(len, texts)) > 800, "about two pages"
 
 
@@ -532,6 +556,7 @@ async def test_it_thinks_of_what_it_was_asked_to_where_thinking_is_on() -> None:
         ("make a report about Sea Otters!", "A report about Sea Otters"),
         ("写一份关于水獭的报告", "关于水獭的报告"),
         ("what is 2+2?", ""),
+        (ASKED_IN_THE_GUIDE, "How machines learned language"),
     ],
 )
 async def test_a_conversation_gets_a_scripted_title_in_its_language(asked: str, title: str) -> None:

@@ -15,9 +15,10 @@ _WANTS = re.compile(r"^(?:最?喜欢|想|要)")
 _IS_OPEN = re.compile(r"^(?:which|what|who|where|when|why|how)\b|什么|哪|谁|怎|几|多少", re.IGNORECASE)
 _IS_ABOUT_TEA = re.compile(r"\bteas?\b|茶", re.IGNORECASE)
 
-_KEPT = re.compile(r"^(?:Kept|It was kept before,) as (\S+):", re.MULTILINE)
+_KEPT = re.compile(r"^(?:Kept|It was already kept,) as (\S+):", re.MULTILINE)
 _CONFIRMED = re.compile(r"^\[(rec[^\]\n]*)\] (.+)$", re.MULTILINE)
 _CITED = re.compile(r"Cite it as \[@([\w:.-]+)\]")
+_STORED = re.compile(r"^Stored s1 .*, etag (\w+)\.$", re.MULTILINE)
 _BEGUN = re.compile(r"^Created (\S+)\.", re.MULTILINE)
 
 
@@ -83,16 +84,23 @@ def attached_files(request: Request) -> Fields:
 
 
 def written_paper(request: Request) -> Fields:
-    """The words of the agent that read, `said`; the `records` that were kept, their `keys` as `key1` and so on, and the
-    `project`, taken from results."""
+    """The words of the agent that read, `said`; the `records` that were kept, their `keys` as `key1` and so on, the
+    `project`, and the `lead_etag` of its first section, taken from results."""
     told = [result.output for result in request.results if result.success]
     records = [found for one in told for found in _KEPT.findall(one)]
     keys = [found[1] for one in told if (found := _CITED.search(one))]
     begun = next((found[1] for one in told if (found := _BEGUN.search(one))), "")
+    etag = next((found[1] for one in told if (found := _STORED.search(one))), "")
     by_number = {f"key{number}": key for number, key in enumerate([*keys, *["?"] * 4][:4], 1)}
     read = told[0] if told else ""
     said = quoted("\n".join(line for line in read.splitlines() if not _KEPT.match(line)).strip() or "-")
-    return {"records": [{"record": one} for one in records], "project": begun, "said": said, **by_number}
+    return {
+        "records": [{"record": one} for one in records],
+        "project": begun,
+        "lead_etag": etag,
+        "said": said,
+        **by_number,
+    }
 
 
 def read_papers(request: Request) -> Fields:

@@ -11,7 +11,7 @@ from backend_api.agent.background import END_TOLD
 from backend_api.agent.model import AssistantTurn, NoteTurn, ToolRequest, ToolTurn, Turn, UserTurn
 from backend_api.agent.summary import ASKED
 from backend_api.models.demo.functions import FUNCTIONS
-from backend_api.models.demo.request import Request, fenced, language_of
+from backend_api.models.demo.request import Request, fenced, language_of, wanted
 from backend_api.models.demo.scenes import Call, Scene, Step, Words, read_script
 
 
@@ -30,7 +30,9 @@ def next_reply(turns: Sequence[Turn], tools: frozenset[str], *, is_subagent: boo
         return _summary(turns)
     last_user = max((index for index, turn in enumerate(turns) if isinstance(turn, UserTurn)), default=-1)
     asked = turns[last_user] if last_user >= 0 else None
-    message, attachments = (asked.text.strip(), tuple(asked.attachments)) if isinstance(asked, UserTurn) else ("", ())
+    message, attachments = "", ()
+    if isinstance(asked, UserTurn):
+        message, attachments = wanted(asked.text), tuple(asked.attachments)
     script = read_script()
     found = script.find(message)
     unknown = "not_understood_below" if is_subagent else "not_understood"

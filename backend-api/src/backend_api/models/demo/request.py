@@ -12,6 +12,7 @@ from backend_api.models.demo.scenes import Text
 
 Fields = Mapping[str, Any]
 Language = Literal["en", "zh"]
+_MENTIONS = re.compile(r"^(?:@[\w.-]+\s+)+")
 _NAME = re.compile(r"\{(\w+)\}")
 
 
@@ -40,6 +41,11 @@ class Request:
 
     def text(self, name: str, **more: Any) -> str:
         return self.fill(self.texts[name], **more)
+
+
+def wanted(message: str) -> str:
+    """What a message asks for, without the parts it names first, such as `@papers @writing`."""
+    return _MENTIONS.sub("", message.strip())
 
 
 def language_of(text: str) -> Language:

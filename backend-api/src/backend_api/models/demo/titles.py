@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from backend_api.agent.model import Turn, UserTurn
 from backend_api.agent.title import MAX_CHARACTERS, message_of_request
-from backend_api.models.demo.request import Request, language_of
+from backend_api.models.demo.request import Request, language_of, wanted
 from backend_api.models.demo.scenes import read_script
 
 
 def title_for(turns: list[Turn]) -> str:
     """The title, or empty for a request it does not know, so that the conversation keeps its first line as title."""
     last = turns[-1] if turns else None
-    asked = message_of_request(last).strip() if isinstance(last, UserTurn) else ""
+    asked = wanted(message_of_request(last)) if isinstance(last, UserTurn) else ""
     script = read_script()
     found = script.find(asked)
     if found is None or found[0].title is None:
