@@ -677,7 +677,7 @@ const zh: Texts = {
     copyRequest: '复制发送内容',
     copyResponse: '复制回答',
     all: '对话的全部 {count} 段。',
-    part: '共 {all} 段，这里是新增的 {count} 段。',
+    part: '共 {all} 段，这里是新增的一段。 | 共 {all} 段，这里是新增的 {count} 段。',
     whole: '显示全部',
     loading: '加载中…',
     cut: '内容过长，无法完整保留：较长的文字已截断。',
