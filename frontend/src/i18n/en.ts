@@ -463,6 +463,7 @@ export default {
     stop: 'Stop the agent',
     models: 'Models and keys',
     mode: 'Work another way: plan, research, write or code',
+    modeOn: '{hint} (on now)',
     modes: {
       plan: 'Plan first, and change nothing until you approve',
       research: 'Search, read the sources, answer with evidence',

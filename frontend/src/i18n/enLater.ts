@@ -24,6 +24,14 @@ export default {
     sure: 'Delete {name}? Its conversations go on with the usual computer and keep their files.',
     test: 'Test whether it can be had',
   },
+  mode: {
+    label: 'Mode: ',
+    names: { plan: 'Plan', research: 'Research', write: 'Write', code: 'Code' },
+    leave: 'Leave the mode {name}',
+    on: '{name} (on now)',
+    which: 'Choose a mode: {names}. Write “/mode plan”, for example.',
+    unknown: 'There is no mode “{name}”, so nothing was sent. There are: {names}.',
+  },
   queue: {
     label: 'Queued messages',
     next: 'Each is sent once the run before it has ended.',
