@@ -135,6 +135,7 @@ GATEWAY: dict[str, Rule] = _DOCS | {
     "POST /api/targets/{target_id}/test": owner(hidden_as="target_not_found"),
     "GET /api/corpus": USER,
     "GET /api/corpus/tags": USER,
+    "GET /api/corpus/attached": Rule(kind=Kind.USER, params={"session_id": "none"}),
     "GET /api/corpus/export": USER,
     "POST /api/corpus/import": Rule(kind=Kind.USER, params={"format": "bibtex"}, files=_BIBLIOGRAPHY),
     "POST /api/corpus/match": Rule(

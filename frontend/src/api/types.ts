@@ -65,6 +65,7 @@ export type {
   SectionBody as WritingSection,
   StyleBody as CitationStyle,
   WholeRevisionBody as WholeRevision,
+  AttachedListBody as CorpusAttached,
   MatchBody as CorpusMatch,
   RecordBody as CorpusRecord,
   ResourceBody as ResourceWhole,

@@ -1,9 +1,29 @@
 // @vitest-environment happy-dom
 import { createPinia, setActivePinia } from 'pinia'
-import { expect, it } from 'vitest'
+import { afterEach, expect, it, vi } from 'vitest'
+import { ref } from 'vue'
 import { useConversation } from '@/features/chat'
+import { offeredPanels } from '@/features/computer/panels'
+import { json, startFakeServer } from '@/shared/testing/fakeServer'
 import { useOffering } from './useOffering'
 
+afterEach(() => vi.unstubAllGlobals())
+it('offers papers where a conversation that is opened has some, whoever linked them', async () => {
+  setActivePinia(createPinia())
+  startFakeServer({
+    'GET /corpus/attached?session_id=linked': () => json({ linked: 2, items: [] }),
+    'GET /corpus/attached?session_id=none': () => json({ linked: 0, items: [] }),
+  })
+  const open = ref('none')
+  useConversation().phase = 'ready'
+  const offering = useOffering(() => open.value)
+  const hasPanel = () => offeredPanels(offering.value).some(({ id }) => id === 'papers')
+  expect(hasPanel()).toBe(false)
+  open.value = 'linked'
+  await vi.waitFor(() => expect(hasPanel()).toBe(true))
+  open.value = 'none'
+  expect(hasPanel()).toBe(false)
+})
 it('offers papers and the draft where an agent of the conversation has kept or written something', () => {
   setActivePinia(createPinia())
   const conversation = useConversation()

@@ -1,6 +1,6 @@
-import { computed } from 'vue'
+import { computed, watch } from 'vue'
 import { agentsOf, allCalls, useConversation } from '@/features/chat'
-import { hasKept } from '@/features/research'
+import { hasKept, hasPapers, recallPapers } from '@/features/research'
 import { useSessions } from '@/features/sessions'
 import { hasWritten } from '@/features/writing'
 
@@ -8,6 +8,11 @@ import { hasWritten } from '@/features/writing'
 export function useOffering(sessionId: () => string | null) {
   const conversation = useConversation()
   const sessions = useSessions()
+  watch(
+    () => (conversation.phase === 'ready' ? sessionId() : null),
+    (id) => id !== null && recallPapers(id),
+    { immediate: true },
+  )
   return computed(() => {
     const { computer, modelCalls, background, items } = conversation.transcript
     const options = sessions.byId.get(sessionId() ?? '')?.options
@@ -15,6 +20,7 @@ export function useOffering(sessionId: () => string | null) {
     const calls = allCalls(items)
     const written = calls.filter(hasWritten).length
     const keptPapers = calls.filter(hasKept).length
-    return { computer, background, agents: agentsOf(items), hasModelCalls, written, keptPapers }
+    const isWithPapers = keptPapers > 0 || hasPapers(sessionId())
+    return { computer, background, agents: agentsOf(items), hasModelCalls, written, keptPapers, isWithPapers }
   })
 }

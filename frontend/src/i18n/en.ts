@@ -454,7 +454,7 @@ export default {
     failedBecause: 'Failed: {reason}',
     interrupted: 'The run was interrupted.',
     interruptedBecause: 'Interrupted: {reason}',
-    tokens: '{count} tokens',
+    tokens: '1 token | {count} tokens',
     cost: '{cost} US$',
     costAtLeast: 'at least {cost} US$',
     costUnknown: 'cost unknown',
@@ -465,6 +465,7 @@ export default {
     stop: 'Stop the agent',
     models: 'Models and keys',
     mode: 'Work another way: plan, research, write or code',
+    modeOn: '{hint} (on now)',
     modes: {
       plan: 'Plan first, and change nothing until you approve',
       research: 'Search, read the sources, answer with evidence',
@@ -587,7 +588,8 @@ export default {
       lost: 'In the background, “{command}” is lost, as the computer it ran on is gone.',
     },
     compaction_failed: 'The conversation could not be summed up. It goes on as it is.',
-    max_turns: 'The run used up its {turns} steps. Send a message to go on.',
+    max_turns:
+      'The run used up its one step. Send a message to go on. | The run used up its {turns} steps. Send a message to go on.',
     model_fallback: 'The model could not be asked. {model} answers instead.',
     summary_fallback: 'The model for summaries could not be asked. {model} sums up the conversation instead.',
     call_as_text:
@@ -605,9 +607,12 @@ export default {
       'Together the tools of the MCP servers would fill more than a quarter of the model’s context ({tokens} tokens). Left out: {tools}. Name in “tools” of a server those you need, or choose a model with a larger context.',
     mcp_left_out: 'Some tools of the MCP server {server} are left out: {tools}',
     picture_not_shown: 'The picture {path} could not be shown to the model: {reason}',
-    agent_budget_calls: 'This agent’s budget of {limit} calls ended it. It answered with what it had.',
-    agent_budget_tokens: 'This agent’s budget of {limit} tokens ended it. It answered with what it had.',
-    agent_budget_minutes: 'This agent’s budget of {limit} minutes ended it. It answered with what it had.',
+    agent_budget_calls:
+      'This agent’s budget of 1 call ended it. It answered with what it had. | This agent’s budget of {limit} calls ended it. It answered with what it had.',
+    agent_budget_tokens:
+      'This agent’s budget of 1 token ended it. It answered with what it had. | This agent’s budget of {limit} tokens ended it. It answered with what it had.',
+    agent_budget_minutes:
+      'This agent’s budget of 1 minute ended it. It answered with what it had. | This agent’s budget of {limit} minutes ended it. It answered with what it had.',
     agent_kind_gone: 'The agent kind {kind} no longer exists. This agent continues, but can only read.',
     unknown_preset: 'The preset {preset} is no longer available. {instead} is used instead.',
     secret_unreadable: 'A key of yours can’t be read with the server’s present SECRETS_KEY. {model} answers instead.',
@@ -758,7 +763,7 @@ export default {
     keepMine: 'Save mine over it',
     saveAnew: 'Save it anew',
     difference: 'Difference',
-    sameLines: '{count} lines are the same',
+    sameLines: '1 line is the same | {count} lines are the same',
     notEditable: {
       binary: 'This file is no text, so it can’t be edited here.',
       too_large: 'This file has more than 1 MB, which is too much to be edited here. Edit it in a terminal.',

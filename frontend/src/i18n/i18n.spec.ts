@@ -18,12 +18,30 @@ const leaves = (tree: Tree, path = ''): [string, string][] =>
     typeof value === 'string' ? [[`${path}${key}`, value] as [string, string]] : leaves(value, `${path}${key}.`),
   )
 
+/** What is told of many alone. */
+const ALWAYS_MANY: ReadonlySet<string> = new Set([
+  'approval.length',
+  'plan.tooLong',
+  'composer.longDraft',
+  'notice.mcp_too_many',
+  'settings.keys.tooLong',
+  'schedules.missed',
+  'memories.tooLong',
+])
+
 describe('messages', () => {
   it('exist in both languages with the same slots', () => {
     const shape = (tree: Tree) =>
       leaves(tree).flatMap(([key, text]) => (key.startsWith('problem.') ? [] : [[key, slots(text)]]))
     const ordered = (tree: Tree) => shape(tree).toSorted()
     expect(ordered(zh)).toEqual(ordered(en))
+  })
+  it('have a word for one where they count', () => {
+    const counted = /\{(count|limit|turns|size|length|total)\} [a-z]+s\b/
+    const wrong = leaves(en).filter(
+      ([key, text]) => counted.test(text) && !text.includes(' | ') && !ALWAYS_MANY.has(key),
+    )
+    expect(wrong).toEqual([])
   })
   it('address a person in one way in Chinese', () => {
     expect(leaves(zh).filter(([, text]) => text.includes('您'))).toEqual([])

@@ -449,6 +449,7 @@ const zh: Texts = {
     stop: '停止智能体',
     models: '模型和密钥',
     mode: '换一种工作方式：规划、研究、写作或编程',
+    modeOn: '{hint}（当前）',
     modes: {
       plan: '先制定计划，在你批准之前不做更改',
       research: '检索、阅读来源，用证据回答',
@@ -456,6 +457,14 @@ const zh: Texts = {
       code: '读代码、写代码、运行并测试',
     },
     skill: '使用技能 {name}：',
+  },
+  mode: {
+    label: '工作方式：',
+    names: { plan: '规划', research: '研究', write: '写作', code: '编程' },
+    leave: '离开“{name}”方式',
+    on: '{name}（当前）',
+    which: '选择一种工作方式：{names}。例如写“/mode plan”。',
+    unknown: '没有名为“{name}”的工作方式，消息未发送。可选：{names}。',
   },
   queue: {
     label: '排队的消息',
@@ -678,7 +687,7 @@ const zh: Texts = {
     copyRequest: '复制发送内容',
     copyResponse: '复制回答',
     all: '对话的全部 {count} 段。',
-    part: '共 {all} 段，这里是新增的 {count} 段。',
+    part: '共 {all} 段，这里是新增的一段。 | 共 {all} 段，这里是新增的 {count} 段。',
     whole: '显示全部',
     loading: '加载中…',
     cut: '内容过长，无法完整保留：较长的文字已截断。',

@@ -11,12 +11,13 @@ from weakref import WeakValueDictionary
 
 from backend_api.kit.errors import LimitError
 from backend_api.kit.ids import UserId
+from backend_api.research.attached import AttachedPapers
 from backend_api.research.corpus import Added, Corpus, Entry
 from backend_api.research.domain import MAX_RECORDS, Broken, Imported
 from backend_api.research.errors import ImportInvalidError, ResearchDisabledError
 from backend_api.research.identity import PaperId
 from backend_api.research.keys import TrySourceKey
-from backend_api.research.matching import MatchFile
+from backend_api.research.matching import Match, MatchFile
 
 ReadEntries = Callable[[bytes, Literal["bibtex", "ris"]], Awaitable[tuple[Sequence[Entry], Sequence[Broken]]]]
 """Reads the entries of a file, in a process of its own. Raises `ImportInvalidError`."""
@@ -57,6 +58,7 @@ class Research:
     read_entries: ReadEntries
     try_key: TrySourceKey
     match: MatchFile
+    attached: AttachedPapers
     as_owner: Callable[[str], AbstractContextManager[None]]
     is_enabled: bool = True
     places: FilePlaces = field(default_factory=FilePlaces)
@@ -81,3 +83,11 @@ class Research:
         if not entries and not broken:
             raise ImportInvalidError(f"The file is empty. It may have at most {MAX_RECORDS:,} entries.")
         return await self.corpus.take_in(user_id, entries, broken, session_id)
+
+    async def match_file(self, user_id: UserId, content: bytes, session_id: str | None, path: str | None) -> Match:
+        """Find the paper of a file, and keep what it is for the conversation. Raises as `MatchFile`."""
+        with self.as_owner(user_id):
+            found = await self.match(user_id, content, session_id)
+        if session_id and path:
+            await self.attached.keep(user_id, session_id, path, found)
+        return found

@@ -273,6 +273,7 @@ class Filter:
     source: str = ""
     year_from: int | None = None
     year_to: int | None = None
+    ids: tuple[RecordId, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

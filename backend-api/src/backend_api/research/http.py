@@ -26,6 +26,7 @@ from backend_api.research.domain import (
 )
 from backend_api.research.identity import MAX_ID_CHARACTERS, parse_id
 from backend_api.research.keys import KeyedSource, Outcome
+from backend_api.research.matching import Match
 from backend_api.sandboxes.http.forms import uploaded_files
 
 router = APIRouter(prefix="/api/corpus", tags=["research"])
@@ -37,6 +38,7 @@ _BATCH = 200
 Use = Annotated[Research, port("research")]
 Name = Annotated[str, Path(max_length=60)]
 IfMatch = Annotated[str | None, Header(max_length=100, description="The `etag` it was read with.")]
+RecordName = Annotated[str, Field(max_length=60, pattern=r"^[^\x00]*$")]
 SessionName = Annotated[str, Field(max_length=100)]
 _EXPORTED: dict[int | str, dict[str, Any]] = {
     200: {"content": {media: {"schema": {"type": "string"}} for media, _ in _MEDIA.values()}},
@@ -133,6 +135,15 @@ class MatchBody(AnswerBody):
     offered: OfferBody | None = Field(description="A paper that sources know, and that is not kept.")
 
 
+class AttachedBody(MatchBody):
+    path: str = Field(description="In the workspace.")
+
+
+class AttachedListBody(AnswerBody):
+    linked: int = Field(description="The number of records that are linked to the conversation.")
+    items: list[AttachedBody]
+
+
 class KeyBody(RequestBody):
     key: str | None = Field(default=None, max_length=1000, description="Left out: the one the caller has saved.")
 
@@ -154,8 +165,12 @@ async def _wanted(
     source: Annotated[str, Query(max_length=40, pattern=r"^[^\x00]*$")] = "",
     year_from: Annotated[int | None, Query(ge=1000, le=2200)] = None,
     year_to: Annotated[int | None, Query(ge=1000, le=2200)] = None,
+    record_ids: Annotated[
+        list[RecordName] | None, Query(alias="id", max_length=100, description="Only records with one of these ids.")
+    ] = None,
 ) -> Filter:
-    return Filter(text=q, tag=tag, session_id=session_id, source=source, year_from=year_from, year_to=year_to)
+    ids = tuple(map(RecordId, record_ids or ()))
+    return Filter(text=q, tag=tag, session_id=session_id, source=source, year_from=year_from, year_to=year_to, ids=ids)
 
 
 Wanted = Annotated[Filter, Depends(_wanted)]
@@ -219,18 +234,29 @@ async def match_file(
     caller: CurrentCaller,
     research: Use,
     session_id: Annotated[str | None, Query(max_length=100, pattern=r"^[^\x00]*$")] = None,
+    path: Annotated[str | None, Query(max_length=1000, pattern=r"^[^\x00]*$")] = None,
 ) -> MatchBody:
-    """Find the record of a PDF by its first page, and link it to a conversation; else return a paper to add."""
+    """Find the record of a PDF by its first page, and link it to a conversation; else return a paper to add. With the
+    file's `path` in the workspace it is listed by GET /api/corpus/attached."""
     use = research.enabled()
     async with use.places.claim(caller.user.id):
         content = await _file_of(request, MAX_PDF_BYTES)
-        with use.as_owner(caller.user.id):
-            found = await use.match(caller.user.id, content, session_id)
-    offered = found.offered
-    return MatchBody(
-        record=None if found.record is None else _record_body(found.record),
-        offered=None if offered is None or offered.id is None else OfferBody(id=offered.id.value, title=offered.title),
-    )
+        found = await use.match_file(caller.user.id, content, session_id, path)
+    return MatchBody(**_of_match(found))
+
+
+@router.get("/attached", dependencies=[ONE_PLACE])
+async def list_attached(
+    caller: CurrentCaller,
+    research: Use,
+    session_id: Annotated[str, Query(min_length=1, max_length=100, pattern=r"^[^\x00]*$")],
+) -> AttachedListBody:
+    """List the files of a conversation that were recognised as papers, the last first."""
+    if not research.is_enabled:
+        return AttachedListBody(linked=0, items=[])
+    linked = await research.attached.linked(caller.user.id, session_id)
+    found = await research.attached.of_session(caller.user.id, session_id)
+    return AttachedListBody(linked=linked, items=[AttachedBody(path=path, **_of_match(one)) for path, one in found])
 
 
 @router.post(
@@ -290,6 +316,14 @@ async def delete_record(record_id: Name, caller: CurrentCaller, research: Use) -
     """Delete a record with its notes."""
     await research.enabled().corpus.delete(caller.user.id, RecordId(record_id))
     return Response(status_code=204)
+
+
+def _of_match(found: Match) -> dict[str, Any]:
+    record, offered = found.record, found.offered
+    return {
+        "record": record and _record_body(record),
+        "offered": OfferBody(id=offered.id.value, title=offered.title) if offered and offered.id else None,
+    }
 
 
 async def _file_of(request: Request, most: int) -> bytes:

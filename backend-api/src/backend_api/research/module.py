@@ -12,11 +12,13 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from backend_api.agent.model import ModelInfo
 from backend_api.agent.tools.local import LocalTools
+from backend_api.conversations.ports import SessionRepository
 from backend_api.kit.redis.client import Redis
 from backend_api.kit.untrusted.guarded_client import GuardedClient
 from backend_api.kit.untrusted.resolver import lookups_of, owner_of_lookups
 from backend_api.module import Module, Parts, Planned
 from backend_api.research.application import Research
+from backend_api.research.attached import AttachedPapers
 from backend_api.research.corpus import Corpus
 from backend_api.research.corpus_tools import corpus_tools
 from backend_api.research.findings import CheckFindings, ReadTexts
@@ -25,6 +27,7 @@ from backend_api.research.http import router
 from backend_api.research.keys import TrySourceKey, UserKeys
 from backend_api.research.matching import MatchFile
 from backend_api.research.mongo import MongoCorpus, RecordDocument
+from backend_api.research.mongo_files import AttachedFileDocument, MongoAttachedFiles
 from backend_api.research.papers import Papers
 from backend_api.research.ports import Keys, Source
 from backend_api.research.programs.running import ImportPrograms, TextPrograms
@@ -89,6 +92,7 @@ async def open_research(
     fetcher: GuardedClient,
     redis: Redis,
     open_settings: OpenSettings,
+    sessions: SessionRepository,
     paper_sources: Sequence[Source] = SOURCES,
 ) -> AsyncGenerator[Parts]:
     """Open the module. Ports: `research`, a `Research`, and `source_budget`, which other tools that query sources
@@ -112,6 +116,7 @@ async def open_research(
         corpus=corpus,
         read_entries=ImportPrograms().read,
         match=MatchFile(corpus=corpus, papers=papers, text_of=text_of),
+        attached=AttachedPapers(corpus=corpus, files=MongoAttachedFiles(), sessions=sessions),
         try_key=TrySourceKey(
             sources={"openalex": OPENALEX, "semantic_scholar": SEMANTIC_SCHOLAR},
             ask_with=web.ask_with,
@@ -135,7 +140,7 @@ RESEARCH = Module(
     name="research",
     description="Scientific papers that the caller keeps.",
     settings=ResearchSettings,
-    documents=[RecordDocument],
+    documents=[RecordDocument, AttachedFileDocument],
     routes=[router],
     tools=[*paper_tools(None, None, None), *corpus_tools(None), findings_tool(None)],
     plan=plan_research,

@@ -212,6 +212,7 @@ def _matching(user_id: UserId, wanted: Filter) -> dict[str, Any]:
     places = [*(f"paper.{name}" for name in _NAMES), "notes", "tags"]
     return {
         "user_id": user_id,
+        **({"_id": {"$in": list(wanted.ids)}} if wanted.ids else {}),
         **({"tags": wanted.tag} if wanted.tag else {}),
         **({"sessions": wanted.session_id} if wanted.session_id else {}),
         **(_of_source(wanted.source) if wanted.source else {}),

@@ -203,3 +203,28 @@ class CorpusStore(Protocol):
     async def insert_many(self, records: Sequence[Record]) -> int:
         """Insert those that share no id with another record; returns how many were inserted."""
         ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttachedFile:
+    """A file of a conversation, by its path in the workspace, and the paper that it is: the record, as long as it is
+    kept, and the id and title of the paper."""
+
+    path: str
+    record_id: RecordId | None
+    paper_id: PaperId | None
+    title: str
+
+
+class AttachedFiles(Protocol):
+    """Which paper the files of conversations are, for each user. All methods raise `StoreUnavailableError`."""
+
+    async def put(self, user_id: UserId, session_id: str, file: AttachedFile) -> None:
+        """Store a file in place of the one of that path. Of very many files of a conversation the last are kept."""
+        ...
+
+    async def remove(self, user_id: UserId, session_id: str, path: str) -> None: ...
+
+    async def of_session(self, user_id: UserId, session_id: str) -> list[AttachedFile]:
+        """The files of a conversation, the last first."""
+        ...

@@ -13,7 +13,7 @@ from backend_api.conversations.mongo.event_log import MongoEventLog
 from backend_api.conversations.ports import SessionRepository, SessionStream
 from backend_api.identity.application.limits import Limits
 from backend_api.identity.passwords import Argon2Passwords
-from backend_api.identity.ports import RateLimiter
+from backend_api.identity.ports import RateLimiter, Users
 from backend_api.kit.masking import Mask
 from backend_api.kit.mongo.database import Database
 from backend_api.module import Module, Parts
@@ -21,6 +21,7 @@ from backend_api.settings.application.open_settings import OpenSettings
 from backend_api.sharing.application.export_session import ExportSession
 from backend_api.sharing.application.make_share import MakeShare
 from backend_api.sharing.application.open_share import OpenShare
+from backend_api.sharing.application.owner_account import OwnerAccount
 from backend_api.sharing.application.owner_mask import OwnerMask
 from backend_api.sharing.application.read_shared import CHECK_S, ReadShared
 from backend_api.sharing.http import exports, public, shares
@@ -46,6 +47,7 @@ async def open_sharing(
     stream: SessionStream,
     mask: Mask,
     open_settings: OpenSettings,
+    users: Users,
     limiter: RateLimiter,
     limits: Limits,
     clock: Callable[[], float],
@@ -53,7 +55,7 @@ async def open_sharing(
 ) -> AsyncGenerator[Parts]:
     """Open sharing. Ports: `shares`, the use cases that make, open and read links, and `export_session`."""
     log, stored = MongoEventLog(database), MongoShares()
-    passwords, owner_mask = Argon2Passwords(), OwnerMask(mask, open_settings)
+    passwords, owner_mask, owner = Argon2Passwords(), OwnerMask(mask, open_settings), OwnerAccount(users)
     make = MakeShare(
         shares=stored,
         sessions=sessions,
@@ -72,13 +74,16 @@ async def open_sharing(
             "open_share": OpenShare(
                 shares=stored,
                 sessions=sessions,
+                owner=owner,
                 passwords=passwords,
                 limiter=limiter,
                 limits=limits,
                 clock=clock,
                 is_enabled=settings.enable_sharing,
             ),
-            "read_shared": ReadShared(shares=stored, log=log, owner_mask=owner_mask, follow=follow, clock=clock),
+            "read_shared": ReadShared(
+                shares=stored, log=log, owner=owner, owner_mask=owner_mask, follow=follow, clock=clock
+            ),
             "export_session": ExportSession(sessions=sessions, log=log, owner_mask=owner_mask, print_talk=print_talk),
         }
     )

@@ -187,6 +187,46 @@ export interface AnswersBody {
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "AttachedBody".
+ */
+export interface AttachedBody {
+  /**
+   * The paper that is kept.
+   */
+  record: RecordBody | null
+  /**
+   * A paper that sources know, and that is not kept.
+   */
+  offered: OfferBody | null
+  /**
+   * In the workspace.
+   */
+  path: string
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "OfferBody".
+ */
+export interface OfferBody {
+  /**
+   * To add it by.
+   */
+  id: string
+  title: string
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "AttachedListBody".
+ */
+export interface AttachedListBody {
+  /**
+   * The number of records that are linked to the conversation.
+   */
+  linked: number
+  items: AttachedBody[]
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "AuthStatusBody".
  */
 export interface AuthStatusBody {
@@ -1232,17 +1272,6 @@ export interface MatchBody {
    * A paper that sources know, and that is not kept.
    */
   offered: OfferBody | null
-}
-/**
- * This interface was referenced by `ApiModels`'s JSON-Schema
- * via the `definition` "OfferBody".
- */
-export interface OfferBody {
-  /**
-   * To add it by.
-   */
-  id: string
-  title: string
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema

@@ -33,6 +33,11 @@ describe('a note', () => {
     expect(shown(full)).toMatch(/占满允许的 10,240 MB/)
     expect(shown({ ...full, code: 'computer.disk_filling' })).toMatch(/10,240 MB.*80%/)
   })
+  it('counts one in the singular', () => {
+    expect(shown({ code: 'max_turns', params: { turns: 1 } })).toMatch(/its one step\./)
+    expect(shown({ code: 'max_turns', params: { turns: 12 } })).toMatch(/its 12 steps\./)
+    expect(shown({ code: 'agent_budget_calls', params: { limit: 1 } })).toMatch(/budget of 1 call ended/)
+  })
   it('about an MCP server says why it can’t be used in the language of the page', async () => {
     const params = { server: 'wiki', reason: 'It did not answer within 10 seconds.', cause: 'timed_out' }
     const failed = { code: 'mcp_failed', params }

@@ -5,10 +5,10 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { defineComponent, h } from 'vue'
 import { createMemoryHistory, createRouter } from 'vue-router'
 import type { CorpusMatch } from '@/api/types'
-import { matchAttached, offerAttachedPapers } from '@/features/research'
+import { hasPapers, matchAttached, offerAttachedPapers } from '@/features/research'
 import { i18n } from '@/i18n'
 import { json, problem, startFakeServer } from '@/shared/testing/fakeServer'
-import { trayOf } from './drafts'
+import { keepFiles, trayOf } from './drafts'
 import UploadChips from './UploadChips.vue'
 import { useUploads } from './uploads'
 import UserBubble from './UserBubble.vue'
@@ -59,7 +59,9 @@ describe('a PDF that is dropped into a conversation', () => {
     await uploads.add([pdf(), new File(['x'], 'notes.txt')])
     const links = await screen.findAllByRole('link', { name: 'Paper: Deep learning' })
     expect(links.map((link) => link.getAttribute('href'))).toEqual(['/corpus?record=rec_1', '/corpus?record=rec_1'])
-    expect(asked(server).map(({ path }) => path)).toEqual([`/corpus/match?session_id=${sessionId}`])
+    expect(asked(server).map(({ path }) => path)).toEqual([
+      `/corpus/match?session_id=${sessionId}&path=uploads%2Fpaper.pdf`,
+    ])
   })
   it('is matched also where its message is sent before the answer comes', async () => {
     let answer = (): void => undefined
@@ -70,6 +72,31 @@ describe('a PDF that is dropped into a conversation', () => {
     expect(uploads.takeAll()).toEqual(['uploads/paper.pdf'])
     answer()
     expect(await screen.findAllByRole('link', { name: 'Paper: Deep learning' })).toHaveLength(1)
+  })
+  it('is known after a reload too, beside its message and in the draft, by one question', async () => {
+    const offered = { id: '10.1/b', title: 'Of trees' }
+    const items = [
+      { path: 'uploads/paper.pdf', record, offered: null },
+      { path: 'uploads/draft.pdf', record: null, offered },
+    ]
+    keepFiles('u', sessionId, [
+      { id: '1', name: 'draft.pdf', path: 'uploads/draft.pdf', progress: 1, problem: null, file: null },
+    ])
+    let isAway = true
+    const { calls } = startFakeServer({
+      'GET /corpus/attached': () => (isAway ? problem(503, 'unavailable') : json({ linked: 1, items })),
+    })
+    show(['uploads/paper.pdf'])
+    await vi.waitFor(() => expect(calls.length).toBeGreaterThan(0))
+    expect([screen.queryByRole('link'), hasPapers(sessionId)]).toEqual([null, false])
+    cleanup()
+    isAway = false
+    calls.length = 0
+    show(['uploads/paper.pdf', 'uploads/other.pdf'])
+    expect(await screen.findByRole('link', { name: 'Paper: Deep learning' })).toBeTruthy()
+    expect(screen.getByRole('button', { name: 'Keep in Papers: Of trees' })).toBeTruthy()
+    expect(calls.map(({ path }) => path)).toEqual([`/corpus/attached?session_id=${sessionId}`])
+    expect(hasPapers(sessionId)).toBe(true)
   })
   it('is offered to be kept where sources know it, and says why where that fails', async () => {
     let fails = true

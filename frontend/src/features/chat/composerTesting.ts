@@ -5,6 +5,7 @@ import { vi } from 'vitest'
 import { ApiError } from '@/api/problems'
 import { i18n } from '@/i18n'
 import ComposerBox from './ComposerBox.vue'
+import type { Mode } from './modes'
 
 let arrive: () => void = () => undefined
 export const arrived = (): void => arrive()
@@ -22,7 +23,9 @@ vi.mock('@/api/upload', () => ({
           ),
 }))
 
-export function show(props: { isRunning?: boolean; isWaiting?: boolean; sessionId?: string | null } = {}) {
+export function show(
+  props: { isRunning?: boolean; isWaiting?: boolean; sessionId?: string | null; mode?: Mode | null } = {},
+) {
   const ensureSession = () => Promise.resolve('s')
   return render(ComposerBox, {
     props: { writer: 'u', sessionId: 's', isRunning: false, isStopping: false, ensureSession, ...props },

@@ -47,6 +47,30 @@ describe('a slash at the beginning', () => {
     await userEvent.type(field(), 'res{Enter}')
     expect([emitted()['command'], value()]).toEqual([[['mode:research']], ''])
   })
+  it('takes a mode that is sent as a message, and refuses one that there is not in place', async () => {
+    startFakeServer({
+      'GET /skills': () => json([]),
+      'GET /presets': () => json(['general', 'research'].map((id) => aPreset(id))),
+    })
+    await usePresets().load()
+    const { emitted } = show({ sessionId: 's1', mode: 'research' })
+    const send = () => userEvent.click(screen.getByRole('button', { name: 'Send' }))
+    await userEvent.type(field(), '/mode nonsense{Enter}')
+    const refusal = await screen.findByText(/^There is no mode “nonsense”.*: plan, research \(on now\)\.$/)
+    expect([value(), refusal.getAttribute('role')]).toEqual(['/mode nonsense', 'alert'])
+    await userEvent.clear(field())
+    expect(screen.queryByText(/There is no mode/)).toBeNull()
+    await userEvent.type(field(), '/mode{Escape}')
+    await send()
+    expect(await screen.findByText(/^Choose a mode: plan, research \(on now\)/)).toBeTruthy()
+    expect(value()).toBe('/mode ')
+    await vi.waitFor(() => expect(options().join()).toMatch(/mode plan.*mode research.*\(on now\)/))
+    await userEvent.type(field(), 'PLAN{Escape}')
+    await send()
+    expect([value(), emitted()['send'], emitted()['command']]).toEqual(['', undefined, [['mode:plan']]])
+    await userEvent.type(field(), '/modes of transport{Enter}')
+    expect(emitted<unknown[]>('send')?.[0]?.[0]).toBe('/modes of transport')
+  })
   it('offers commands and skills, which the arrows choose', async () => {
     const { emitted } = show({ sessionId: 's1' })
     await userEvent.type(field(), '/')

@@ -15,12 +15,14 @@ interface Options {
   readonly sessionId: () => string | null
   /** Whether there is a workspace whose files could be named. */
   readonly hasFiles: () => boolean
+  /** The mode that is on. */
+  readonly mode: () => Mode | null
   readonly offers: (command: Command) => boolean
   readonly act: (command: Command) => void
 }
 
 /** `/` for commands and skills and `@` for files of the workspace: what is offered for what was begun. */
-export function useCompletion({ text, field, sessionId, hasFiles, offers, act }: Options) {
+export function useCompletion({ text, field, sessionId, hasFiles, mode: modeNow, offers, act }: Options) {
   const { t } = useI18n()
   const presets = usePresets()
   const caret = ref(0)
@@ -35,7 +37,7 @@ export function useCompletion({ text, field, sessionId, hasFiles, offers, act }:
     offeredModes(presets.list).map((mode) => ({
       id: `mode:${mode}`,
       label: `${MODE} ${mode}`,
-      hint: t(`command.modes.${mode}`),
+      hint: mode === modeNow() ? t('command.modeOn', { hint: t(`command.modes.${mode}`) }) : t(`command.modes.${mode}`),
       insert: null,
     })),
   )
@@ -99,6 +101,11 @@ export function useCompletion({ text, field, sessionId, hasFiles, offers, act }:
   )
   onScopeDispose(() => abort.abort())
 
+  /** Of what was put away, or has not been looked at since it was written. */
+  function offerAgain(): void {
+    dismissed.value = null
+    look()
+  }
   function look(): void {
     caret.value = field()?.selectionStart ?? 0
   }
@@ -129,5 +136,5 @@ export function useCompletion({ text, field, sessionId, hasFiles, offers, act }:
     event.stopPropagation()
     return true
   }
-  return { items, at, look, choose, onKey }
+  return { items, at, look, offerAgain, choose, onKey }
 }

@@ -6,6 +6,10 @@ import type { NoteItem } from './transcript'
 /** Parameters that are times, in ISO 8601. */
 const TIMES: ReadonlySet<string> = new Set(['from', 'to'])
 
+/** The number that a note counts by. */
+const countIn = (params: NoteItem['params']): number =>
+  Object.values(params).find((value): value is number => typeof value === 'number') ?? 1
+
 /** What a note says: in the page's language where it knows what it is about, else in the server's words. */
 export function useNoteText(): (note: NoteItem) => string {
   const { t, te, n, d } = useI18n()
@@ -21,6 +25,6 @@ export function useNoteText(): (note: NoteItem) => string {
     const shown = Object.fromEntries(Object.entries(params).map(([name, value]) => [name, said(name, value)]))
     // Why an MCP server can't be used has a code of its own.
     if (shown['cause']) shown['reason'] = codeText(`mcp_${shown['cause']}`, shown['reason'] ?? '')
-    return t(`notice.${code}`, shown)
+    return t(`notice.${code}`, shown, countIn(params))
   }
 }

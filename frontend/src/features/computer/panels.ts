@@ -32,6 +32,8 @@ export interface Offering {
   readonly written?: number
   /** How often an agent of the conversation has changed the papers that are kept. */
   readonly keptPapers?: number
+  /** Papers are linked to the conversation, or were attached to it. */
+  readonly isWithPapers?: boolean
 }
 
 /** All there is to know about a panel of the computer, but for its component, which comes when the computer is shown. */
@@ -94,7 +96,7 @@ export const panels = [
     id: 'papers',
     title: 'computer.tab.papers',
     icon: LibraryBig,
-    isOffered: ({ keptPapers = 0 }) => keptPapers > 0,
+    isOffered: ({ keptPapers = 0, isWithPapers = false }) => isWithPapers || keptPapers > 0,
   }),
   panel({
     id: 'files',

@@ -1,6 +1,6 @@
 import { lazyPart } from '@/shared/ui/lazyPart'
 
-export { isPdf, matchAttached, offerAttachedPapers } from './attachedPapers'
+export { hasPapers, isPdf, matchAttached, notePapers, offerAttachedPapers, recallPapers } from './attachedPapers'
 export const AttachedPaper = lazyPart(() => import('./AttachedPaper.vue'))
 export const CorpusPage = lazyPart(() => import('./CorpusPage.vue'))
 export const PapersPanel = lazyPart(() => import('./PapersPanel.vue'))

@@ -123,7 +123,7 @@ describe('the page of MCP servers', () => {
     await userEvent.click(await screen.findByRole('button', { name: /^wiki/ }))
     await userEvent.click(screen.getByRole('button', { name: 'Test in this conversation’s computer' }))
     expect(await screen.findByText(/wiki works/)).toBeTruthy()
-    expect(screen.getByText('It works, with 1 tools.')).toBeTruthy()
+    expect(screen.getByText('It works, with 1 tool.')).toBeTruthy()
     expect(server.calls.at(-1)?.path).toBe('/mcp/wiki/test?session_id=abc')
   })
   it('keeps values that are not written anew, and says in the form what is refused', async () => {

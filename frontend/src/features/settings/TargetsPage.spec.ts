@@ -32,7 +32,11 @@ const offer: SandboxChoices = {
     { name: 'py', available: true, reason: null },
     { name: 'old', available: false, reason: 'It is missing.' },
   ],
-  sizes: [{ name: 'large', size, counts_as: 4 }],
+  sizes: [
+    { name: 'large', size, counts_as: 4 },
+    { name: 'small', size: { ...size, cpus: 1 }, counts_as: 1 },
+    { name: 'half', size: { ...size, cpus: 0.5 }, counts_as: 1 },
+  ],
 }
 const none: SandboxChoices = { ...offer, images: [], sizes: [] }
 const sandbox: SandboxTarget = {
@@ -136,6 +140,8 @@ describe('sandboxes of another image or size', () => {
     await userEvent.type(await screen.findByLabelText('Name'), 'Big')
     expect(screen.getByRole<HTMLOptionElement>('option', { name: 'old (not there now)' }).disabled).toBe(true)
     await userEvent.selectOptions(screen.getByLabelText('Image'), 'py')
+    expect(screen.getByRole('option', { name: 'small: 1 CPU, 8 GB of memory' })).toBeTruthy()
+    expect(screen.getByRole('option', { name: 'half: 0.5 CPUs, 8 GB of memory' })).toBeTruthy()
     await userEvent.selectOptions(screen.getByLabelText('Size'), 'large: 4 CPUs, 8 GB of memory')
     expect(screen.getByText(/counts as 4 of the computers/)).toBeTruthy()
     held.items = [sandbox]

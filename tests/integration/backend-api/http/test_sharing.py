@@ -262,6 +262,44 @@ async def test_a_live_link_shows_what_is_said_and_ends_within_a_second_once_it_i
     assert [one for one in ("PONDERED", "ARGUMENT", "OUTPUT", KEY) if one in read] == []
 
 
+@pytest.mark.parametrize("end", ["disabled", "deleted"])
+async def test_links_end_within_a_second_with_the_account_of_their_owner(
+    end: str, mongo_server: Server, redis_server: Server, mongo_database_name: str
+) -> None:
+    files = ZippedWorkspace()
+    async with run_gateway(mongo_server.uri, mongo_database_name, redis_server.uri, files=files) as gateway:
+        anna = await gateway.user("anna")
+        session_id = await written(gateway, anna)
+        await with_computer(gateway, session_id)
+        files.archive = zipped({"notes.txt": "of then"})
+        live, token = await shared(gateway, anna, session_id, mode="live")
+        locked, other = await shared(gateway, anna, session_id, passphrase="open sesame", include=["files"])
+        reading = asyncio.Event()
+
+        async def follow() -> None:
+            async with gateway.client.stream("GET", f"{live}/stream", headers=token) as answer:
+                async for _ in answer.aiter_lines():
+                    reading.set()
+
+        following = asyncio.create_task(follow())
+        await asyncio.wait_for(reading.wait(), 5)
+        users, loop = gateway.database["users"], asyncio.get_running_loop()
+        if end == "disabled":
+            await users.update_one({"username": "anna"}, {"$set": {"is_active": False}})
+        else:
+            await users.delete_one({"username": "anna"})
+        begun = loop.time()
+        await asyncio.wait_for(following, 5)
+        assert loop.time() - begun < 1
+        for rest in ("", "/events", "/stream", "/files"):
+            assert_problem(await gateway.client.get(f"{live}{rest}", headers=token), 404, "share_not_found")
+        unlock = await gateway.client.post(f"{locked}/unlock", json={"passphrase": "open sesame"}, headers=other)
+        assert_problem(unlock, 404, "share_not_found")
+        if end == "disabled":
+            await users.update_one({"username": "anna"}, {"$set": {"is_active": True}})
+            assert (await gateway.client.get(live, headers=token)).status_code == 200
+
+
 async def test_a_live_stream_ends_with_its_time_and_with_its_conversation(gateway: Gateway) -> None:
     anna = await gateway.user("anna")
     session_id = await written(gateway, anna)

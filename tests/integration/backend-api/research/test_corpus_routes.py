@@ -328,6 +328,43 @@ async def test_keys_of_a_user_are_tried_kept_sealed_and_sent_for_that_user_alone
     assert "my-own-key" not in library.fakes.asked_of("openalex")[-1]
 
 
+async def test_which_paper_a_file_is_stays_known_to_its_conversation(library: Library) -> None:
+    bert = await library.gateway.user("bert")
+    session_id = await library.gateway.session(library.anna)
+    lstm = KNOWN[3]
+
+    async def match(path: str, text: str, **more: Any) -> None:
+        file = {"file": ("paper.pdf", pdf_of([text, "and what is said about it"]))}
+        params = {"session_id": session_id, "path": path}
+        assert (await library.ask("POST", "/match", params=params, files=file, **more)).status_code == 200
+
+    async def attached(**more: Any) -> tuple[int, dict[str, tuple[str | None, str | None]]]:
+        found = (await library.ask("GET", "/attached", params={"session_id": session_id}, **more)).json()
+        ids = [((one["record"] or {}).get("id"), (one["offered"] or {}).get("id")) for one in found["items"]]
+        return found["linked"], dict(zip([one["path"] for one in found["items"]], ids, strict=True))
+
+    kept = (await library.add(RESNET.doi))["record"]
+    await match("uploads/a.pdf", f"doi:{RESNET.doi}")
+    await match("uploads/b.pdf", f"{lstm.title} doi:{lstm.doi}")
+    await match("uploads/c.pdf", "A report that nobody knows, zzzz qqqq")
+    assert await attached() == (1, {"uploads/b.pdf": (None, lstm.doi), "uploads/a.pdf": (kept["id"], None)})
+    assert await attached(headers=bert) == (0, {})
+    await match("uploads/b.pdf", f"{lstm.title} doi:{lstm.doi}", headers=bert)
+    assert await attached(headers=bert) == (0, {}), "the conversation is another user's"
+    later = (await library.add(lstm.doi, session_id=session_id))["record"]
+    assert await attached() == (2, {"uploads/b.pdf": (later["id"], None), "uploads/a.pdf": (kept["id"], None)})
+    by_ids = await library.ask("GET", params={"id": [later["id"], "rec_none"]})
+    assert [one["id"] for one in by_ids.json()["items"]] == [later["id"]]
+    await library.ask("DELETE", f"/{kept['id']}")
+    assert (await attached())[1]["uploads/a.pdf"] == (None, RESNET.doi)
+    await match("uploads/a.pdf", "A report that nobody knows, zzzz qqqq")
+    assert list((await attached())[1]) == ["uploads/b.pdf"]
+    await library.gateway.client.delete(f"/api/sessions/{session_id}", headers=library.anna)
+    async with asyncio.timeout(30):
+        while await library.gateway.database["corpus_files"].count_documents({"session_id": session_id}):
+            await asyncio.sleep(0.05)
+
+
 async def test_a_pdf_is_matched_by_doi_or_title_and_linked_or_offered(library: Library) -> None:
     async def match(*lines: str, content: bytes = b"") -> httpx.Response:
         file = content or pdf_of(lines, ["The second page"])

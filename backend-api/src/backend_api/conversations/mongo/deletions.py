@@ -34,6 +34,7 @@ _OF_OTHER_CONTEXTS = (
     "shares",
     "share_parts",
     "folder_placements",
+    "corpus_files",
     "search_messages",
     "search_marks",
 )

@@ -13,6 +13,7 @@ from backend_api.identity.application.guesses import TRIES_WINDOW_S, pause_of
 from backend_api.identity.application.limits import Limits
 from backend_api.identity.ports import PasswordHasher, RateLimiter
 from backend_api.sharing.application.make_share import MAX_PASSPHRASE
+from backend_api.sharing.application.owner_account import OwnerAccount
 from backend_api.sharing.domain.entity import Share, ShareId
 from backend_api.sharing.domain.errors import (
     PassphraseRequiredError,
@@ -33,11 +34,12 @@ class Shown:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenShare:
-    """The error is the same for a link that is unknown, revoked, or of a deleted conversation, and for a wrong
-    token."""
+    """The error is the same for a link that is unknown, revoked, or of a deleted conversation or a closed account, and
+    for a wrong token."""
 
     shares: Shares
     sessions: SessionRepository
+    owner: OwnerAccount
     passwords: PasswordHasher
     limiter: RateLimiter
     limits: Limits
@@ -78,4 +80,6 @@ class OpenShare:
             raise ShareNotFoundError
         if share.is_over(self.clock()):
             raise ShareExpiredError
+        if not await self.owner.holds(share):
+            raise ShareNotFoundError
         return share

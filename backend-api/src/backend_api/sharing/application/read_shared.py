@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Generator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, field
 
@@ -15,6 +15,7 @@ from backend_api.conversations.ports import EventLog
 from backend_api.identity.application.connection_auth import ConnectionAuth
 from backend_api.identity.domain.entity import AccessClaims
 from backend_api.kit.ids import UserId
+from backend_api.sharing.application.owner_account import OwnerAccount
 from backend_api.sharing.application.owner_mask import OwnerMask
 from backend_api.sharing.domain.entity import Share, ShareId
 from backend_api.sharing.domain.errors import TooManyReadersError
@@ -26,7 +27,7 @@ READERS_OF_A_SHARE = 50
 READERS_IN_ALL = 500
 """The most live streams in this process."""
 CHECK_S = 0.3
-"""A revoked link can be read for no longer than this, in seconds."""
+"""A link that was revoked, or whose owner was disabled, can be read for no longer than this, in seconds."""
 MAX_BODY_BYTES = 1_000_000
 """The longest text beside an event; the rest is cut."""
 
@@ -76,6 +77,7 @@ class ReadShared:
 
     shares: Shares
     log: EventLog
+    owner: OwnerAccount
     owner_mask: OwnerMask
     follow: FollowEvents
     clock: Callable[[], float]
@@ -124,7 +126,8 @@ class ReadShared:
     async def stream(self, share: Share, session: Session, after: int) -> AsyncGenerator[Fields | None]:
         """Events of a live link from a number on, as they are stored, and None while nothing happens. Text that is
         being written comes once it is complete, as a secret in it is only recognised then. Ends when the link is
-        revoked or expires, or the conversation is deleted; the stream of a snapshot ends with its last event."""
+        revoked or expires, its owner is disabled, or the conversation or the owner is deleted; the stream of a snapshot
+        ends with its last event."""
         hiding = await self.owner_mask(share.user_id)
         path = await self.log.path(session.id, up_to=self.last_seq(share, session))
         loop = asyncio.get_running_loop()
@@ -133,7 +136,7 @@ class ReadShared:
             try:
                 async for event in followed:
                     if loop.time() - looked_at >= CHECK_S:
-                        if share.is_over(self.clock()) or not await self.shares.is_there(share.id):
+                        if not await self._holds(share):
                             return
                         looked_at = loop.time()
                     if event is None:
@@ -146,3 +149,15 @@ class ReadShared:
                     yield None if fields is None else hiding.value(fields)
             except SessionNotFoundError:
                 return
+
+    async def archive(self, share: Share) -> AsyncIterator[bytes]:
+        """The archive of its files, piece by piece for as long as the link holds."""
+        async for piece in self.shares.archive(share.id):
+            if not await self._holds(share):
+                return
+            yield piece
+
+    async def _holds(self, share: Share) -> bool:
+        if share.is_over(self.clock()) or not await self.shares.is_there(share.id):
+            return False
+        return await self.owner.holds(share)

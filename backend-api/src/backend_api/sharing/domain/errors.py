@@ -24,7 +24,8 @@ class SharingDisabledError(ForbiddenError):
 
 
 class ShareNotFoundError(NotFoundError):
-    """There is no such link: it never existed, was revoked, or its conversation was deleted."""
+    """There is no such link: it never existed, was revoked, its conversation was deleted, or its owner's account was
+    closed."""
 
     code = "share_not_found"
 

@@ -30,7 +30,6 @@ from backend_api.sharing.application.read_shared import ReadShared
 from backend_api.sharing.domain.entity import PARTS, Mode, Part, Share, ShareId
 from backend_api.sharing.domain.errors import ShareNotFoundError
 from backend_api.sharing.domain.shown import Fields
-from backend_api.sharing.ports import Shares
 
 router = APIRouter(prefix="/api/shared", tags=["sharing"])
 
@@ -192,13 +191,13 @@ async def shared_body(opened: _OpenedShare, read: _Read, seq: int) -> Response:
 
 
 @router.get("/{share_id}/files", response_class=Response, responses=_ERRORS | _BYTES)
-async def shared_files(opened: _OpenedShare, shares: Annotated[Shares, port("shares")]) -> Response:
+async def shared_files(opened: _OpenedShare, read: _Read) -> Response:
     """Download the shared files as a zip archive."""
     share = opened.share
     if not share.archive_size:
         raise ShareNotFoundError
     headers = content_headers("files.zip", b"PK\x03\x04") | {"Content-Length": str(share.archive_size)} | _PRIVATE
-    return StreamingResponse(shares.archive(share.id), headers=headers)
+    return StreamingResponse(read.archive(share), headers=headers)
 
 
 @contextmanager

@@ -65,7 +65,8 @@ def _size_steps(name: str | None, choices: SandboxChoices) -> list[TrialStep]:
     size = choices.size(name)
     if size is None:
         return [TrialStep(name="size", ok=False, detail=size_refused(name, choices))]
-    return [TrialStep(name="size", ok=True, detail=f"{name}: {size.size.cpus:g} CPUs, {size.size.memory_mb:,} MB")]
+    cpus = "1 CPU" if size.size.cpus == 1 else f"{size.size.cpus:g} CPUs"
+    return [TrialStep(name="size", ok=True, detail=f"{name}: {cpus}, {size.size.memory_mb:,} MB")]
 
 
 def image_refused(name: str, choices: SandboxChoices) -> str:
