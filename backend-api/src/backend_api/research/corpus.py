@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import uuid
 from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, replace
@@ -35,6 +36,7 @@ from backend_api.research.ports import CorpusStore, Page
 
 MAX_ATTEMPTS = 20
 MERGED_AT_ONCE = 200
+TAKEN_AT_ONCE = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,7 +137,10 @@ class Corpus:
         async for batch in self.store.each_name(user_id):
             known.learn(batch)
         at, merged, refused = self.now(), 0, list(broken)
-        for entry in entries:
+        for number, entry in enumerate(entries):
+            if number % TAKEN_AT_ONCE == 0:
+                # Others are answered meanwhile.
+                await asyncio.sleep(0)
             try:
                 record = _imported(user_id, entry, session_id, at)
             except RecordInvalidError as error:

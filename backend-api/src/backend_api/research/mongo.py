@@ -26,7 +26,6 @@ from backend_api.research.ports import Page
 
 BATCH = 200
 INSERTED_AT_ONCE = 1_000
-CLOSE_S = 1.0
 NAMES_BATCH = 2_000
 INSERTED_CHARACTERS = 1_000_000
 """The most characters of the records that are inserted at once, but for one that has more."""
@@ -294,7 +293,7 @@ async def _batches(
             yield found
     finally:
         with suppress(StoreUnavailableError):
-            async with store_errors(within_s=CLOSE_S):
+            async with store_errors():
                 await cursor.close()
 
 

@@ -155,7 +155,7 @@ async def test_who_leaves_in_the_middle_of_an_export_ends_the_work_for_it(
                 assert piece.startswith((b"@article{anonsame", b"@misc{anonsame"))
                 break
             assert await cursors() == 1, "it is read as it is taken"
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while await cursors():
                 await asyncio.sleep(0.05)
         whole = (await gateway.client.get(path, headers=anna, timeout=120)).text
