@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import NewType
 
+from backend_api.folders.errors import FolderFilesQuotaError, FolderFullError
 from backend_api.kit.errors import InvalidError
 from backend_api.kit.ids import UserId
 from backend_api.kit.unseen import is_blank
@@ -67,6 +69,31 @@ class FolderFile:
     digest: str
     version: str
     added_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileBounds:
+    """The most files of a folder, bytes of them, and bytes of the files in all folders of a user; 0: no limit."""
+
+    files: int = MOST_FILES
+    folder_bytes: int = MOST_BYTES
+    user_bytes: int = 0
+
+    def room(self, others: Sequence[FolderFile], elsewhere: int, *, taken: int = 1) -> int:
+        """How many bytes may be added to a folder with these others, where there are `elsewhere` in other folders.
+
+        Raises `FolderFullError` and `FolderFilesQuotaError` if they are fewer than `taken`.
+        """
+        there = sum(one.size for one in others)
+        room = self.folder_bytes - there
+        if len(others) >= self.files or room < taken:
+            raise FolderFullError(self.files, self.folder_bytes)
+        if not self.user_bytes:
+            return room
+        left = self.user_bytes - there - elsewhere
+        if left < taken:
+            raise FolderFilesQuotaError(self.user_bytes)
+        return min(room, left)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

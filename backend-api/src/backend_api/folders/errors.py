@@ -42,3 +42,15 @@ class FolderFullError(TooLargeError):
             f"A folder has at most {most_files} files of {most_bytes // 1024**2} MB together. Delete some first.",
             limit_bytes=most_bytes,
         )
+
+
+class FolderFilesQuotaError(TooLargeError):
+    """The files of all folders of a user are as large together as may be."""
+
+    code = "folder_files_quota"
+
+    def __init__(self, most_bytes: int) -> None:
+        super().__init__(
+            f"The files of all your folders have at most {most_bytes // 1024**2} MB together. Delete some first.",
+            limit_bytes=most_bytes,
+        )

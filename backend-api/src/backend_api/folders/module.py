@@ -17,7 +17,7 @@ from backend_api.folders.http import files as file_routes
 from backend_api.folders.http import folders as folder_routes
 from backend_api.folders.mongo.files import DOCUMENTS, MongoFolderFiles, MongoPlacements
 from backend_api.folders.mongo.folders import FolderDocument, MongoFolders
-from backend_api.identity.application.limits import Limits
+from backend_api.identity.application.limits import Limits, Quotas
 from backend_api.identity.ports import RateLimiter
 from backend_api.kit.ids import SessionId, UserId
 from backend_api.kit.mongo.database import Database
@@ -44,11 +44,12 @@ async def open_folders(
     arrivals: Arrivals,
     limiter: RateLimiter,
     limits: Limits,
+    quotas: Quotas,
     clock: Callable[[], float],
 ) -> AsyncGenerator[Parts]:
     """Open the module. Ports: `change_folders` and `change_folder_files`. Files of folders arrive in sandboxes."""
     del settings
-    folders, files = MongoFolders(database), MongoFolderFiles()
+    folders, files = MongoFolders(database), MongoFolderFiles(database)
 
     async def folder_of(user_id: UserId, session_id: SessionId) -> FolderOfSession | None:
         folder = await folders.of_session(session_id, user_id)
@@ -60,8 +61,9 @@ async def open_folders(
         folders=folders, files=files, placements=MongoPlacements(), workspace=workspace, log=log, stream=stream
     )
     change = ChangeFolders(folders=folders, files=files, sessions=sessions, limiter=limiter, limits=limits, clock=clock)
+    change_files = ChangeFolderFiles(folders=folders, files=files, most_of_user=quotas.folder_files_mb * 1024**2)
     yield Parts(
-        ports={"change_folders": change, "change_folder_files": ChangeFolderFiles(folders=folders, files=files)},
+        ports={"change_folders": change, "change_folder_files": change_files},
         capabilities=[folder_capability(folder_of)],
     )
 

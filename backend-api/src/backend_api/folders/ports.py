@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Protocol
 
-from backend_api.folders.domain import Folder, FolderFile, FolderId
+from backend_api.folders.domain import FileBounds, Folder, FolderFile, FolderId
 from backend_api.kit.ids import SessionId, UserId
 
 
@@ -38,11 +38,22 @@ class FolderFiles(Protocol):
         """By their names."""
         ...
 
+    async def bytes_elsewhere(self, user_id: UserId, folder_id: FolderId) -> int:
+        """Of all files in the user's other folders."""
+        ...
+
     async def add(
-        self, folder_id: FolderId, name: str, content: AsyncIterator[bytes], *, most_bytes: int
+        self,
+        folder: Folder,
+        name: str,
+        content: AsyncIterator[bytes],
+        *,
+        most_bytes: int,
+        within: FileBounds,
     ) -> FolderFile:
-        """In the place of one that has the name. Of what is over `most_bytes` nothing is left. Raises
-        `UploadTooLargeError` and `FolderNotFoundError`."""
+        """In the place of one that has the name. Of what is over `most_bytes`, or over the bounds, however many are
+        added at once, nothing is left. Raises `UploadTooLargeError`, `FolderFullError`, `FolderFilesQuotaError` and
+        `FolderNotFoundError`."""
         ...
 
     async def delete(self, folder_id: FolderId, file_id: str) -> None:

@@ -39,9 +39,9 @@ _FORMULA = re.compile(r"\$[A-Za-z0-9^_{}+\-=()., ]{1,80}\$")
 _SMALL_WORDS = frozenset({"a", "an", "the", "on", "of", "for", "in", "to", "and", "with", "is", "are", "do", "does"})
 
 
-def written(records: Iterable[Record], form: Form) -> Iterator[str]:
-    """One entry for each record."""
-    return _bibtex(records) if form == "bibtex" else _ris(records)
+def written(records: Iterable[Record], form: Form, used: dict[str, int] | None = None) -> Iterator[str]:
+    """One entry for each record. `used` has the keys of the entries before these, and gets theirs."""
+    return _bibtex(records, {} if used is None else used) if form == "bibtex" else _ris(records)
 
 
 def citation_key(paper: Paper) -> str:
@@ -57,8 +57,7 @@ def _ascii(text: str) -> str:
     return "".join(letter for letter in plain if letter.isalnum())
 
 
-def _bibtex(records: Iterable[Record]) -> Iterator[str]:
-    used = dict[str, int]()
+def _bibtex(records: Iterable[Record], used: dict[str, int]) -> Iterator[str]:
     for record in records:
         paper, key = record.paper, citation_key(record.paper)
         used[key] = used.get(key, 0) + 1

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from backend_api.kit.ids import UserId
 from backend_api.research.domain import (
-    MAX_CHARACTERS,
-    MAX_RECORDS,
+    BOUNDS,
     MAX_TAGS,
+    Bounds,
     Broken,
     Filter,
+    Held,
     Imported,
     Paper,
     Record,
@@ -23,7 +25,6 @@ from backend_api.research.domain import (
     is_same,
 )
 from backend_api.research.errors import (
-    CorpusFullError,
     RecordBusyError,
     RecordChangedError,
     RecordInvalidError,
@@ -34,8 +35,8 @@ from backend_api.research.papers import Papers
 from backend_api.research.ports import CorpusStore, Page
 
 MAX_ATTEMPTS = 20
-TOO_LONG = f"The records of a corpus have at most {MAX_CHARACTERS:,} characters together. Delete some first."
-FULL = f"A corpus has at most {MAX_RECORDS:,} records. Delete some first."
+MERGED_AT_ONCE = 200
+TAKEN_AT_ONCE = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,20 +60,20 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Corpus:
-    """Use cases of a corpus. All raise `StoreUnavailableError`; those that name a record, `RecordNotFoundError`."""
+    """Use cases of a corpus. All raise `StoreUnavailableError`; those that name a record, `RecordNotFoundError`; those
+    that store something, `CorpusFullError`."""
 
     store: CorpusStore
     papers: Papers
     now: Callable[[], datetime]
-    most: int = MAX_RECORDS
-    most_characters: int = MAX_CHARACTERS
+    within: Bounds = BOUNDS
 
     async def add(
         self, user_id: UserId, paper_id: PaperId, *, by: str, session_id: str | None = None, tags: Sequence[str] = ()
     ) -> Added:
         """Add a paper with the data of the sources. An existing record gets missing fields, the tags and the link.
 
-        Raises `PaperNotFoundError`, `SourcesFailedError`, `CorpusFullError`, `RecordInvalidError`.
+        Raises `PaperNotFoundError`, `SourcesFailedError`, `RecordInvalidError`.
         """
         wanted = checked_tags(tags)
         found = await self.papers.details(paper_id)
@@ -110,7 +111,7 @@ class Corpus:
             fresh = change(present)
             if fresh == present:
                 return present
-            if await self.store.replace(fresh):
+            if await self.store.replace(fresh, within=self.within):
                 return replace(fresh, version=fresh.version + 1)
         raise RecordBusyError("The record is being changed by other requests. Try again in a moment.")
 
@@ -121,36 +122,51 @@ class Corpus:
     async def tags(self, user_id: UserId) -> Sequence[tuple[str, int]]:
         return await self.store.tags(user_id)
 
-    async def all(self, user_id: UserId, wanted: Filter) -> Sequence[Record]:
-        return await self.store.all(user_id, wanted)
+    def each(self, user_id: UserId, wanted: Filter) -> AsyncGenerator[Sequence[Record]]:
+        """The matching records, oldest first, in batches that are read as they are asked for."""
+        return self.store.each(user_id, wanted)
 
     async def take_in(
         self, user_id: UserId, entries: Sequence[Entry], broken: Sequence[Broken], session_id: str | None = None
     ) -> Imported:
         """Import entries of a file, marked as imported; existing records get the fields that they lack.
 
-        Raises `CorpusFullError` before anything is stored.
+        A file that is too much for the corpus is refused before anything is stored.
         """
-        known = _Known(await self.store.all(user_id, Filter()))
-        count, at = len(known.records), self.now()
-        merged, refused = 0, list(broken)
-        for entry in entries:
+        known = _Known()
+        async for batch in self.store.each_name(user_id):
+            known.learn(batch)
+        at, merged, refused = self.now(), 0, list(broken)
+        for number, entry in enumerate(entries):
+            if number % TAKEN_AT_ONCE == 0:
+                # Others are answered meanwhile.
+                await asyncio.sleep(0)
             try:
                 record = _imported(user_id, entry, session_id, at)
             except RecordInvalidError as error:
                 refused.append(Broken(line=entry.line, reason=error.detail, begins=entry.paper.title[:120]))
                 continue
             merged += not known.take(record)
-        if len(known.records) > max(self.most, count):
-            raise CorpusFullError(FULL)
-        if sum(record.characters for record in known.records.values()) > self.most_characters:
-            raise CorpusFullError(TOO_LONG)
-        fresh = [record for record in known.records.values() if record.id in known.fresh]
-        added = await self.store.insert_many(fresh)
+        fresh = [known.records[one] for one in known.fresh]
+        changed, grown = await self._changed(user_id, known)
+        more = Held(records=len(fresh), characters=grown + sum(record.characters for record in fresh))
+        self.within.check(await self.store.held(user_id), more)
+        added = await self.store.insert_many(fresh, within=self.within)
         merged += len(fresh) - added
-        for changed in known.changed - known.fresh:
-            await self.change(user_id, changed, known.records[changed].absorbed_by)
+        for one in changed:
+            await self.change(user_id, one, known.records[one].absorbed_by)
         return Imported(added=added, merged=merged, broken=sorted(refused, key=lambda one: one.line))
+
+    async def _changed(self, user_id: UserId, known: _Known) -> tuple[list[RecordId], int]:
+        """The stored records that a file adds something to, and the characters that it adds to all of them."""
+        touched, changed, grown = list(known.touched), list[RecordId](), 0
+        for start in range(0, len(touched), MERGED_AT_ONCE):
+            for stored in await self.store.some(user_id, touched[start : start + MERGED_AT_ONCE]):
+                after = stored.absorbed(known.records[stored.id])
+                if after != stored:
+                    changed.append(stored.id)
+                    grown += after.characters - stored.characters
+        return changed, grown
 
     async def _keep(self, fresh: Record) -> tuple[Record, bool]:
         for _ in range(MAX_ATTEMPTS):
@@ -158,9 +174,7 @@ class Corpus:
                 one for one in await self.store.same_as(fresh.user_id, fresh.paper) if is_same(one.paper, fresh.paper)
             ]
             if not same:
-                if await self.store.count(fresh.user_id) >= self.most:
-                    raise CorpusFullError(FULL)
-                if await self.store.insert(fresh):
+                if await self.store.insert(fresh, within=self.within):
                     return fresh, True
                 continue
             first, *others = same
@@ -172,14 +186,19 @@ class Corpus:
 
 
 class _Known:
-    """The records of a user by their ids and titles, to which those of a file are added one by one."""
+    """The records of a user by their ids and titles, without longer texts, to which those of a file are added one by
+    one. `fresh` are records of the file alone, `touched` stored ones that it has too."""
 
-    def __init__(self, records: Sequence[Record]) -> None:
-        self.records = {record.id: record for record in records}
-        self.fresh = set[RecordId]()
-        self.changed = set[RecordId]()
+    def __init__(self) -> None:
+        self.records = dict[RecordId, Record]()
+        self.fresh = dict[RecordId, None]()
+        self.touched = dict[RecordId, None]()
         self._by_key = dict[str, list[RecordId]]()
+
+    def learn(self, records: Sequence[Record]) -> None:
+        """Add stored records."""
         for record in records:
+            self.records[record.id] = record
             self._index(record)
 
     def take(self, fresh: Record) -> bool:
@@ -188,13 +207,14 @@ class _Known:
         same = next((one for one in near if is_same(self.records[one].paper, fresh.paper)), None)
         if same is None:
             self.records[fresh.id] = fresh
-            self.fresh.add(fresh.id)
+            self.fresh[fresh.id] = None
             self._index(fresh)
             return True
         before = self.records[same]
         self.records[same] = before.absorbed(fresh)
         if self.records[same] != before:
-            self.changed.add(same)
+            if same not in self.fresh:
+                self.touched[same] = None
             self._index(self.records[same])
         return False
 

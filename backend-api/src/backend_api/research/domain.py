@@ -12,14 +12,14 @@ from typing import NewType
 
 from backend_api.kit.ids import UserId
 from backend_api.kit.unseen import TAGS, UNSEEN, is_blank
-from backend_api.research.errors import RecordInvalidError
+from backend_api.research.errors import CorpusFullError, RecordInvalidError
 from backend_api.research.identity import PaperId, arxiv_of_doi, title_key
 
 RecordId = NewType("RecordId", str)
 MAX_RECORDS = 50_000
 """The most records of a user."""
 MAX_CHARACTERS = 200_000_000
-"""The most characters of all records of a user together: a whole corpus is read at once when a file is imported."""
+"""The most characters of all records of a user together."""
 MAX_TITLE_CHARACTERS = 1_000
 MAX_ABSTRACT_CHARACTERS = 10_000
 MAX_AUTHORS = 300
@@ -92,6 +92,10 @@ class Paper:
         if self.doi:
             return f"https://doi.org/{self.doi}"
         return f"https://arxiv.org/abs/{self.arxiv_id}" if self.arxiv_id else self.url
+
+
+PAPER_TEXTS = tuple(each.name for each in fields(Paper) if each.type == "str")
+"""The fields of a paper that are one text."""
 
 
 def cleaned(paper: Paper) -> Paper:
@@ -203,10 +207,9 @@ class Record:
 
     @property
     def characters(self) -> int:
-        """The characters of all its texts that may be long."""
-        paper = self.paper
-        texts = (paper.title, paper.abstract, paper.venue, paper.url, paper.pdf, self.notes, *paper.authors, *self.tags)
-        return sum(map(len, texts))
+        """The characters of all its texts."""
+        texts = (getattr(self.paper, name) for name in PAPER_TEXTS)
+        return sum(map(len, (*texts, *self.paper.authors, self.notes, *self.tags, *self.sessions)))
 
     def with_paper(self, paper: Paper, *, is_imported: bool) -> Record:
         """The record with the paper of another answer merged in; a source's data takes precedence over a file's."""
@@ -260,6 +263,35 @@ def checked_tags(tags: Iterable[str]) -> tuple[str, ...]:
     if len(found) > MAX_TAGS:
         raise RecordInvalidError(f"A record has at most {MAX_TAGS} tags.", field="tags")
     return tuple(found.values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """The most that a user may keep: records, and the characters of all of them together."""
+
+    records: int = MAX_RECORDS
+    characters: int = MAX_CHARACTERS
+
+    def check(self, held: Held, more: Held) -> None:
+        """Raise `CorpusFullError` if `more`, added to what is held, is over them; never for what grows nothing."""
+        if more.records > 0 and held.records + more.records > self.records:
+            raise CorpusFullError(f"A corpus has at most {self.records:,} records. Delete some first.")
+        if more.characters > 0 and held.characters + more.characters > self.characters:
+            raise CorpusFullError(
+                f"The records of a corpus, with their notes, have at most {self.characters:,} characters together. "
+                "Delete some first."
+            )
+
+
+BOUNDS = Bounds()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """What a user keeps, or what a change adds to it or, where negative, takes from it."""
+
+    records: int = 0
+    characters: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ RecordNotFoundError    the corpus has no such record
 RecordChangedError     the record was changed since it was read
 RecordBusyError        each attempt met another change of the record
 RecordInvalidError     an invalid tag or note
-CorpusFullError        the corpus has reached its limit of records
+CorpusFullError        the corpus has reached its limit of records, or of their characters
 ImportInvalidError     the file is no bibliography
 """
 
@@ -80,7 +80,7 @@ class RecordInvalidError(InvalidError):
 
 
 class CorpusFullError(TooLargeError):
-    """The corpus has reached its limit of records."""
+    """The corpus has reached its limit of records, or of their characters."""
 
     code = "corpus_full"
 

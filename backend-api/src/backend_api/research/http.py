@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
-from fastapi.responses import StreamingResponse
 from pydantic import Field
 
 from backend_api.identity.http.caller import ONE_PLACE, CurrentCaller
 from backend_api.kit.errors import InvalidError
+from backend_api.kit.http.closing import ClosingResponse
 from backend_api.kit.http.examples import with_example
 from backend_api.kit.http.ports import port
 from backend_api.kit.http.schemas import AnswerBody, RequestBody, Time
@@ -34,7 +35,6 @@ MAX_IMPORT_BYTES = 48 * 1024**2
 MAX_PDF_BYTES = 50 * 1024**2
 _FILE = "file"
 _MEDIA = {"bibtex": ("application/x-bibtex", "bib"), "ris": ("application/x-research-info-systems", "ris")}
-_BATCH = 200
 Use = Annotated[Research, port("research")]
 Name = Annotated[str, Path(max_length=60)]
 IfMatch = Annotated[str | None, Header(max_length=100, description="The `etag` it was read with.")]
@@ -205,12 +205,18 @@ async def export_records(
     research: Use,
     wanted: Wanted,
     form: Annotated[Literal["bibtex", "ris"], Query(alias="format")] = "bibtex",
-) -> StreamingResponse:
-    """Download the papers that match the filters, as one file."""
-    records = await research.enabled().corpus.all(caller.user.id, wanted)
+) -> ClosingResponse:
+    """Download the papers that match the filters, as one file. One that can't be read to its end is cut off without
+    the end of the answer."""
+    batches = research.enabled().corpus.each(caller.user.id, wanted)
+    # Before the answer begins: a database that is away is an error.
+    first = await anext(batches, ())
     media, ending = _MEDIA[form]
-    headers = {"Content-Disposition": f'attachment; filename="corpus.{ending}"'}
-    return StreamingResponse(_pieces(records, form), media_type=f"{media}; charset=utf-8", headers=headers)
+    headers = {
+        "Content-Disposition": f'attachment; filename="corpus.{ending}"',
+        "Content-Type": f"{media}; charset=utf-8",
+    }
+    return ClosingResponse(_pieces(first, batches, form), headers)
 
 
 @router.post("/import", status_code=201, responses={413: {}, 422: {}}, openapi_extra=_UPLOAD)
@@ -290,7 +296,7 @@ async def get_record(record_id: Name, caller: CurrentCaller, research: Use, resp
 
 @router.patch(
     "/{record_id}",
-    responses={404: {}, 412: {}, 422: {}},
+    responses={404: {}, 412: {}, 413: {}, 422: {}},
     openapi_extra=with_example({"notes": "The figure on page 4 is what we need.", "tags": ["reviews", "read"]}),
 )
 async def change_record(
@@ -301,7 +307,8 @@ async def change_record(
     response: Response,
     if_match: IfMatch = None,
 ) -> RecordBody:
-    """Change notes or tags. With If-Match only if the record is unchanged since it was read, else 412."""
+    """Change notes or tags. If all records together would be too long, 413. With If-Match only if the record is
+    unchanged since it was read, else 412."""
     etag = if_match.strip().removeprefix("W/").strip('"') if if_match else None
 
     def change(record: Record) -> Record:
@@ -334,9 +341,14 @@ async def _file_of(request: Request, most: int) -> bytes:
         return b"".join([piece async for piece in file.chunks])
 
 
-async def _pieces(records: Any, form: Form) -> AsyncGenerator[str]:
-    for at in range(0, len(records), _BATCH):
-        yield "".join(written(records[at : at + _BATCH], form))
+async def _pieces(
+    first: Sequence[Record], batches: AsyncGenerator[Sequence[Record]], form: Form
+) -> AsyncGenerator[bytes]:
+    used = dict[str, int]()
+    async with aclosing(batches):
+        yield "".join(written(first, form, used)).encode()
+        async for records in batches:
+            yield "".join(written(records, form, used)).encode()
 
 
 def _answer(record: Record, response: Response) -> RecordBody:

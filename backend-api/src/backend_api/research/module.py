@@ -13,6 +13,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from backend_api.agent.model import ModelInfo
 from backend_api.agent.tools.local import LocalTools
 from backend_api.conversations.ports import SessionRepository
+from backend_api.kit.mongo.database import Database
 from backend_api.kit.redis.client import Redis
 from backend_api.kit.untrusted.guarded_client import GuardedClient
 from backend_api.kit.untrusted.resolver import lookups_of, owner_of_lookups
@@ -26,7 +27,7 @@ from backend_api.research.findings_tools import FindingsTools, findings_tool
 from backend_api.research.http import router
 from backend_api.research.keys import TrySourceKey, UserKeys
 from backend_api.research.matching import MatchFile
-from backend_api.research.mongo import MongoCorpus, RecordDocument
+from backend_api.research.mongo import HeldDocument, MongoCorpus, RecordDocument
 from backend_api.research.mongo_files import AttachedFileDocument, MongoAttachedFiles
 from backend_api.research.papers import Papers
 from backend_api.research.ports import Keys, Source
@@ -90,6 +91,7 @@ def plan_research(models: Sequence[ModelInfo]) -> Planned:
 async def open_research(
     settings: ResearchSettings,
     fetcher: GuardedClient,
+    database: Database,
     redis: Redis,
     open_settings: OpenSettings,
     sessions: SessionRepository,
@@ -111,7 +113,7 @@ async def open_research(
         arxiv=web.address_of(ARXIV),
         keys=keys,
     )
-    corpus = Corpus(store=MongoCorpus(), papers=papers, now=lambda: datetime.now(UTC))
+    corpus = Corpus(store=MongoCorpus(database), papers=papers, now=lambda: datetime.now(UTC))
     research = Research(
         corpus=corpus,
         read_entries=ImportPrograms().read,
@@ -140,7 +142,7 @@ RESEARCH = Module(
     name="research",
     description="Scientific papers that the caller keeps.",
     settings=ResearchSettings,
-    documents=[RecordDocument, AttachedFileDocument],
+    documents=[RecordDocument, HeldDocument, AttachedFileDocument],
     routes=[router],
     tools=[*paper_tools(None, None, None), *corpus_tools(None), findings_tool(None)],
     plan=plan_research,

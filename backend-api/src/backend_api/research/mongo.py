@@ -5,28 +5,40 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing, suppress
 from dataclasses import asdict, fields
 from datetime import UTC, datetime
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, TypeVar, cast
 
 from beanie import Document
 from pydantic import Field
 from pymongo import ASCENDING, DESCENDING, IndexModel
-from pymongo.errors import BulkWriteError, DuplicateKeyError
+from pymongo.asynchronous.client_session import AsyncClientSession
+from pymongo.errors import DuplicateKeyError
 
-from backend_api.kit.errors import InvalidError
+from backend_api.kit.errors import InvalidError, StoreUnavailableError
 from backend_api.kit.ids import UserId
-from backend_api.kit.mongo.transactions import store_errors
-from backend_api.research.domain import MAX_RECORDS, Filter, Paper, Record, RecordId
+from backend_api.kit.mongo.database import Database
+from backend_api.kit.mongo.transactions import AbandonedError, in_transaction, store_errors
+from backend_api.research.domain import PAPER_TEXTS, Bounds, Filter, Held, Paper, Record, RecordId
 from backend_api.research.ports import Page
 
-BATCH = 1_000
-IMPORT_S = 60.0
+BATCH = 200
+INSERTED_AT_ONCE = 1_000
+NAMES_BATCH = 2_000
+INSERTED_CHARACTERS = 1_000_000
+"""The most characters of the records that are inserted at once, but for one that has more."""
 MOST_TAGS = 500
 MOST_WORDS = 10
 _FIELDS = frozenset(each.name for each in fields(Paper))
 _NAMES = ("title", "authors", "abstract", "venue")
+_NAME = {
+    **{f"paper.{name}": 1 for name in ("title", "year", "doi", "arxiv_id", "openalex_id", "s2_id", "source")},
+    "paper.authors": {"$slice": 1},
+    **dict.fromkeys(("user_id", "is_imported", "created_at", "version"), 1),
+}
+_UNREAD: dict[str, Any] = {"notes": "", "tags": [], "sessions": [], "added_by": ""}
 
 
 class RecordDocument(Document):
@@ -59,8 +71,25 @@ class RecordDocument(Document):
         ]
 
 
+class HeldDocument(Document):
+    """What a user keeps: it changes in the transaction of each record, so that it is always right."""
+
+    id: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] -- the user
+    records: int
+    characters: int
+
+    class Settings:
+        name = "corpus_held"
+
+
+_Result = TypeVar("_Result")
+
+
 class MongoCorpus:
     """`CorpusStore` on the collection corpus."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
 
     async def get(self, user_id: UserId, record_id: RecordId) -> Record | None:
         """Find it by id and owner at once."""
@@ -74,31 +103,46 @@ class MongoCorpus:
             cursor = _collection().find({"user_id": user_id, "ids": {"$in": _ids(paper)}})
             return [_record(one) for one in await cursor.sort([("created_at", 1), ("_id", 1)]).limit(50).to_list()]
 
-    async def insert(self, record: Record) -> bool:
-        """One write."""
+    async def some(self, user_id: UserId, record_ids: Sequence[RecordId]) -> list[Record]:
+        """One read."""
         async with store_errors():
-            try:
-                await _collection().insert_one(_document(record))
-            except DuplicateKeyError:
-                return False
-        return True
+            found = await _collection().find({"_id": {"$in": list(record_ids)}, "user_id": user_id}).to_list()
+        return [_record(one) for one in found]
 
-    async def replace(self, record: Record) -> bool:
+    async def insert(self, record: Record, *, within: Bounds) -> bool:
+        """A transaction."""
+        return bool(await self.insert_many([record], within=within))
+
+    async def replace(self, record: Record, *, within: Bounds) -> bool:
         """Compare-and-set on the version."""
         fields = _document(record) | {"version": record.version + 1}
         wanted = {"_id": fields.pop("_id"), "user_id": record.user_id, "version": record.version}
-        async with store_errors():
-            try:
-                return bool((await _collection().update_one(wanted, {"$set": fields})).matched_count)
-            except DuplicateKeyError:
-                # Another record has one of the new ids: this one is left unchanged.
-                fields.pop("keys")
-                return bool((await _collection().update_one(wanted, {"$set": fields})).matched_count)
+
+        async def work(session: AsyncClientSession, held: Held) -> tuple[bool, Held]:
+            stored = await _collection().find_one(wanted, session=session)
+            if stored is None:
+                return False, Held()
+            more = Held(characters=record.characters - _record(stored).characters)
+            within.check(held, more)
+            await _collection().update_one(wanted, {"$set": fields}, session=session)
+            return True, more
+
+        try:
+            return await self._counting(record.user_id, work)
+        except DuplicateKeyError:
+            # Another record has one of the new ids: this one is left unchanged.
+            fields.pop("keys")
+            return await self._counting(record.user_id, work)
 
     async def delete(self, user_id: UserId, record_id: RecordId) -> bool:
-        """One write."""
-        async with store_errors():
-            return bool((await _collection().delete_one({"_id": record_id, "user_id": user_id})).deleted_count)
+        """A transaction."""
+
+        async def work(session: AsyncClientSession, held: Held) -> tuple[bool, Held]:
+            del held
+            gone = await _collection().find_one_and_delete({"_id": record_id, "user_id": user_id}, session=session)
+            return gone is not None, Held() if gone is None else _held([_record(gone)], -1)
+
+        return await self._counting(user_id, work)
 
     async def page(self, user_id: UserId, wanted: Filter, *, limit: int, cursor: str | None) -> Page:
         """Two reads."""
@@ -111,10 +155,11 @@ class MongoCorpus:
         next_cursor = _encode(found[limit - 1]) if len(found) > limit else None
         return Page(items=[_record(one) for one in found[:limit]], total=total, next_cursor=next_cursor)
 
-    async def count(self, user_id: UserId) -> int:
-        """Count by an index."""
+    async def held(self, user_id: UserId) -> Held:
+        """One read, but for who has changed nothing since it is counted."""
         async with store_errors():
-            return await _collection().count_documents({"user_id": user_id})
+            found = await _held_collection().find_one({"_id": user_id})
+            return _held_of(found) if found else await _counted(user_id)
 
     async def tags(self, user_id: UserId) -> Sequence[tuple[str, int]]:
         """The tags, most used first."""
@@ -129,32 +174,138 @@ class MongoCorpus:
             found = await (await _collection().aggregate(pipeline)).to_list()
         return [(str(one["_id"]), int(one["count"])) for one in found]
 
-    async def all(self, user_id: UserId, wanted: Filter) -> Sequence[Record]:
-        """One read."""
-        async with store_errors(within_s=IMPORT_S):
-            rows = _collection().find(_matching(user_id, wanted)).sort([("created_at", 1), ("_id", 1)])
-            return [_record(one) for one in await rows.limit(MAX_RECORDS).to_list()]
+    async def each(self, user_id: UserId, wanted: Filter) -> AsyncGenerator[Sequence[Record]]:
+        """A cursor, which is closed with the generator."""
+        async with aclosing(_batches(_matching(user_id, wanted), BATCH)) as batches:
+            async for found in batches:
+                yield [_record(one) for one in found]
 
-    async def insert_many(self, records: Sequence[Record]) -> int:
-        """Insert in batches."""
+    async def each_name(self, user_id: UserId) -> AsyncGenerator[Sequence[Record]]:
+        """As `each`, by a projection."""
+        async with aclosing(_batches({"user_id": user_id}, NAMES_BATCH, _NAME)) as batches:
+            async for found in batches:
+                yield [_record({**_UNREAD, **one, "paper": {"authors": [], **one["paper"]}}) for one in found]
+
+    async def insert_many(self, records: Sequence[Record], *, within: Bounds) -> int:
+        """A transaction for each batch: what it adds is counted with it."""
         added = 0
-        for at in range(0, len(records), BATCH):
-            batch = [_document(one) for one in records[at : at + BATCH]]
-            async with store_errors(within_s=IMPORT_S):
-                try:
-                    await _collection().insert_many(batch, ordered=False)
-                    added += len(batch)
-                except BulkWriteError as error:
-                    faults = cast("dict[str, Any]", error.details)
-                    if any(one.get("code") != 11000 for one in faults.get("writeErrors", [])):
-                        raise
-                    added += int(faults.get("nInserted", 0))
+        for batch in _in_batches(records):
+            user_id = batch[0].user_id
+
+            async def work(
+                session: AsyncClientSession, held: Held, batch: Sequence[Record] = batch, user_id: UserId = user_id
+            ) -> tuple[int, Held]:
+                # Whoever inserts records of this user at the same moment counts them too, and one of both tries again.
+                keys = [key for one in batch for key in _keys(one.paper)]
+                rows = _collection().find({"user_id": user_id, "keys": {"$in": keys}}, {"keys": 1}, session=session)
+                taken = {key for one in await rows.to_list() for key in one["keys"]}
+                fresh = list[Record]()
+                for one in batch:
+                    if taken.isdisjoint(_keys(one.paper)):
+                        fresh.append(one)
+                        taken.update(_keys(one.paper))
+                more = _held(fresh)
+                within.check(held, more)
+                if fresh:
+                    await _collection().insert_many([_document(one) for one in fresh], session=session)
+                return len(fresh), more
+
+            added += await self._counting(user_id, work)
         return added
+
+    async def _counting(
+        self, user_id: UserId, work: Callable[[AsyncClientSession, Held], Awaitable[tuple[_Result, Held]]]
+    ) -> _Result:
+        """Do `work` in a transaction, which is given what the user holds and returns what it adds."""
+
+        async def counted(session: AsyncClientSession) -> _Result:
+            found = await _held_collection().find_one({"_id": user_id}, session=session)
+            if found is None:
+                raise AbandonedError
+            result, more = await work(session, _held_of(found))
+            if more != Held():
+                await _held_collection().update_one({"_id": user_id}, {"$inc": asdict(more)}, session=session)
+            return result
+
+        try:
+            return await in_transaction(self._database, counted)
+        except AbandonedError:
+            # Nobody changed anything since it is counted, and whoever was first to count stays right.
+            async with store_errors():
+                first = asdict(await _counted(user_id))
+                await _held_collection().update_one({"_id": user_id}, {"$setOnInsert": first}, upsert=True)
+            return await in_transaction(self._database, counted)
 
 
 def _collection() -> Any:
     # The driver: filters, sorting and bulk writes are its own, and Beanie's are untyped.
     return cast("Any", RecordDocument).get_pymongo_collection()
+
+
+def _held_collection() -> Any:
+    return cast("Any", HeldDocument).get_pymongo_collection()
+
+
+def _held(records: Sequence[Record], sign: int = 1) -> Held:
+    return Held(records=sign * len(records), characters=sign * sum(one.characters for one in records))
+
+
+def _held_of(found: Mapping[str, Any]) -> Held:
+    return Held(records=int(found["records"]), characters=int(found["characters"]))
+
+
+async def _counted(user_id: UserId) -> Held:
+    """What is stored, counted by the database as `Record.characters` does."""
+    texts = [*(f"$paper.{name}" for name in PAPER_TEXTS), "$notes"]
+    lists = ["$paper.authors", "$tags", "$sessions"]
+    of_lists: list[dict[str, Any]] = [
+        {"$reduce": {"input": each, "initialValue": 0, "in": {"$add": ["$$value", _length("$$this")]}}}
+        for each in lists
+    ]
+    pipeline: list[dict[str, Any]] = [
+        {"$match": {"user_id": user_id}},
+        {
+            "$group": {
+                "_id": None,
+                "records": {"$sum": 1},
+                "characters": {"$sum": {"$add": [*map(_length, texts), *of_lists]}},
+            }
+        },
+    ]
+    found = await (await _collection().aggregate(pipeline)).to_list()
+    return _held_of(found[0]) if found else Held()
+
+
+def _length(text: str) -> dict[str, Any]:
+    return {"$strLenCP": {"$ifNull": [text, ""]}}
+
+
+async def _batches(
+    matching: dict[str, Any], most: int, projection: Mapping[str, Any] | None = None
+) -> AsyncGenerator[list[dict[str, Any]]]:
+    cursor = _collection().find(matching, projection, batch_size=most).sort([("created_at", 1), ("_id", 1)])
+    try:
+        while True:
+            async with store_errors():
+                found = await cursor.to_list(most)
+            if not found:
+                return
+            yield found
+    finally:
+        with suppress(StoreUnavailableError):
+            async with store_errors():
+                await cursor.close()
+
+
+def _in_batches(records: Sequence[Record]) -> list[list[Record]]:
+    made, length = list[list[Record]](), 0
+    for record in records:
+        if not made or len(made[-1]) >= INSERTED_AT_ONCE or length + record.characters > INSERTED_CHARACTERS:
+            made.append([])
+            length = 0
+        made[-1].append(record)
+        length += record.characters
+    return made
 
 
 def _ids(paper: Paper) -> list[str]:

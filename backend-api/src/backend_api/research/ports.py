@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from backend_api.kit.ids import UserId
-from backend_api.research.domain import Filter, Paper, Record, RecordId
+from backend_api.research.domain import Bounds, Filter, Held, Paper, Record, RecordId
 from backend_api.research.identity import IdKind, PaperId
 
 
@@ -165,8 +165,9 @@ class Page:
 
 
 class CorpusStore(Protocol):
-    """The records of each user. All methods raise `StoreUnavailableError`. More than seven methods, as adding, merging,
-    listing, counting and exporting need all of a record's life from one store."""
+    """The records of each user. All methods raise `StoreUnavailableError`. Those with `within` raise `CorpusFullError`
+    where the user would hold more with the change, however many change something at once. More than seven methods, as
+    adding, merging, listing, counting and exporting need all of a record's life from one store."""
 
     async def get(self, user_id: UserId, record_id: RecordId) -> Record | None: ...
 
@@ -174,11 +175,15 @@ class CorpusStore(Protocol):
         """Records that may be this paper: they share an id, or the title."""
         ...
 
-    async def insert(self, record: Record) -> bool:
+    async def some(self, user_id: UserId, record_ids: Sequence[RecordId]) -> list[Record]:
+        """Those of these records that are there."""
+        ...
+
+    async def insert(self, record: Record, *, within: Bounds) -> bool:
         """Insert a record; False if a record with one of its ids was added meanwhile."""
         ...
 
-    async def replace(self, record: Record) -> bool:
+    async def replace(self, record: Record, *, within: Bounds) -> bool:
         """Store this as the next version; False if the stored version is another one."""
         ...
 
@@ -190,17 +195,21 @@ class CorpusStore(Protocol):
         """A page of records. Raises `InvalidError` for an invalid cursor."""
         ...
 
-    async def count(self, user_id: UserId) -> int: ...
+    async def held(self, user_id: UserId) -> Held: ...
 
     async def tags(self, user_id: UserId) -> Sequence[tuple[str, int]]:
         """Tags, with the number of records for each."""
         ...
 
-    async def all(self, user_id: UserId, wanted: Filter) -> Sequence[Record]:
-        """The matching records, up to the limit of a user, oldest first."""
+    def each(self, user_id: UserId, wanted: Filter) -> AsyncGenerator[Sequence[Record]]:
+        """The matching records, oldest first, in batches that are read as they are asked for; none is empty."""
         ...
 
-    async def insert_many(self, records: Sequence[Record]) -> int:
+    def each_name(self, user_id: UserId) -> AsyncGenerator[Sequence[Record]]:
+        """All records in batches, with what tells their papers apart and without longer texts."""
+        ...
+
+    async def insert_many(self, records: Sequence[Record], *, within: Bounds) -> int:
         """Insert those that share no id with another record; returns how many were inserted."""
         ...
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any, cast
 
 import pytest
+from beanie import PydanticObjectId
 
 from backend_api.folders import domain
 from backend_api.folders.application import folder_files
@@ -184,3 +187,56 @@ async def test_a_folder_takes_but_so_much(gateway: Gateway, monkeypatch: pytest.
     await add(gateway, anna, work, b_txt=b"", c_txt=b"")
     assert (await add(gateway, anna, work, d_txt=b"")).json()["code"] == "folder_full"
     assert domain.PLACE == "folder"
+
+
+async def test_all_folders_of_a_user_together_take_but_so_much_also_of_many_at_once(gateway: Gateway) -> None:
+    change = gateway.port("change_folder_files", folder_files.ChangeFolderFiles)
+    ports = cast("dict[str, Any]", gateway.ports.modules.ports)
+    ports["change_folder_files"] = replace(change, most_of_user=3_000_000)
+    anna, bert = await gateway.user("anna"), await gateway.user("bert")
+    folders = [await folder(gateway, anna) for _ in range(4)]
+    answers = await asyncio.gather(*(add(gateway, anna, one, a_txt=b"x" * 1_100_000) for one in folders))
+    assert sorted(one.status_code for one in answers) == [201, 201, 413, 413]
+    refused = [one for one in answers if one.status_code == 413]
+    assert {one.json()["code"] for one in refused} == {"folder_files_quota"}
+    assert await stored.FolderFilePartDocument.find().count() == 4, "nothing is left of what was refused"
+    kept, full = (
+        [one for one, answer in zip(folders, answers, strict=True) if answer.status_code == status]
+        for status in (201, 413)
+    )
+    assert (await add(gateway, anna, kept[0], a_txt=b"y" * 1_200_000)).status_code == 201, "in the place of the former"
+    late = await add(gateway, anna, full[0], a_txt=b"x" * 800_000)
+    assert (late.status_code, late.json()["code"]) == (413, "folder_files_quota")
+    assert "2 MB" in late.json()["detail"]
+    assert (await add(gateway, bert, await folder(gateway, bert), a_txt=b"x" * 1_100_000)).status_code == 201
+    assert (await gateway.client.delete(f"/api/folders/{kept[0]}", headers=anna)).status_code == 200
+    assert (await add(gateway, anna, full[0], a_txt=b"x" * 800_000)).status_code == 201
+
+
+async def test_two_at_once_in_a_full_folder_never_cost_the_file_that_one_replaces(
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(folder_files, "MOST_BYTES", 1_500_000)
+    anna = await gateway.user("anna")
+    work = await folder(gateway, anna)
+    await add(gateway, anna, work, a_txt=b"former")
+    answers = await asyncio.gather(
+        add(gateway, anna, work, a_txt=b"x" * 1_000_000), add(gateway, anna, work, b_txt=b"x" * 1_000_000)
+    )
+    assert sorted(one.status_code for one in answers) == [201, 413]
+    assert "a.txt" in await names(gateway, anna, work)
+
+
+async def test_what_an_upload_left_whose_process_ended_goes_with_the_next(gateway: Gateway) -> None:
+    anna = await gateway.user("anna")
+    work = await folder(gateway, anna)
+    part = stored.FolderFilePartDocument(folder_id=work, version="left", part=0, content=b"x")
+    part.id = PydanticObjectId.from_datetime(datetime.now(UTC) - timedelta(days=1))
+    await part.insert()
+    fresh = stored.FolderFilePartDocument(folder_id=work, version="under way", part=0, content=b"x")
+    await fresh.insert()
+    await add(gateway, anna, work, a_txt=b"one")
+    there = {one.version for one in await stored.FolderFilePartDocument.find({"folder_id": work}).to_list()}
+    assert "left" not in there
+    assert "under way" in there
+    assert len(there) == 2

@@ -12,6 +12,7 @@ import httpx
 import pytest
 
 from backend_api.kit.untrusted.resolver import lookups_of
+from backend_api.research.domain import MAX_CHARACTERS
 from backend_api.research.programs import import_program
 from backend_api.research.programs.running import ImportPrograms
 from support.backend_stores import redis_channels
@@ -265,6 +266,29 @@ async def test_twenty_that_add_one_paper_at_once_make_one_record(library: Librar
     assert len({one["record"]["id"] for one in added}) == 1
     assert sum(one["is_new"] for one in added) == 1
     assert (await library.ask("GET")).json()["total"] == 1
+
+
+async def test_a_corpus_that_is_full_takes_no_notes_no_paper_and_no_file_and_says_so(library: Library) -> None:
+    record = (await library.add(RESNET.doi))["record"]
+    held = library.gateway.database["corpus_held"]
+    almost = {"$set": {"characters": MAX_CHARACTERS - 100}}
+    await held.update_many({}, almost)
+
+    def is_full(answer: httpx.Response) -> bool:
+        return (answer.status_code, answer.json()["code"]) == (413, "corpus_full") and "200,000,000" in answer.text
+
+    path = f"/{record['id']}"
+    assert is_full(await library.ask("PATCH", path, json={"notes": "x" * 101}))
+    assert is_full(await library.ask("PATCH", path, json={"tags": ["x" * 60, "y" * 60]}))
+    assert is_full(await library.ask("POST", json={"id": KNOWN[2].doi}))
+    assert is_full(await library.take_in(BIBTEX))
+    assert (await library.ask("GET")).json()["items"] == [record], "nothing of it was stored"
+    assert (await library.ask("PATCH", path, json={"notes": "x" * 100})).status_code == 200
+    assert is_full(await library.ask("PATCH", path, json={"notes": "x" * 100, "tags": ["y"]}))
+    assert (await library.ask("PATCH", path, json={"notes": "x" * 99, "tags": ["y"]})).status_code == 200
+    await held.update_many({}, {"$inc": {"characters": 1_000}})
+    assert (await library.ask("PATCH", path, json={"notes": ""})).status_code == 200, "to shorten is always possible"
+    assert (await library.ask("DELETE", path)).status_code == 204
 
 
 async def test_two_records_that_turn_out_to_be_one_become_one(library: Library) -> None:

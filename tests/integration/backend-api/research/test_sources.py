@@ -12,7 +12,7 @@ import pytest
 
 from backend_api.kit.ids import UserId
 from backend_api.research.corpus import Corpus, Entry
-from backend_api.research.domain import Paper
+from backend_api.research.domain import Bounds, Paper
 from backend_api.research.errors import CorpusFullError, PaperNotFoundError, SourcesFailedError
 from backend_api.research.identity import parse_id
 from backend_api.research.ports import Query, SourceFaultError
@@ -52,7 +52,7 @@ async def test_thirty_papers_are_found_by_title_and_ids_and_each_is_one(parts: R
 async def test_no_file_makes_a_corpus_longer_than_it_may_be(parts: ResearchParts) -> None:
     store = MemoryCorpus()
     at = datetime(2026, 1, 1, tzinfo=UTC)
-    corpus = Corpus(store=store, papers=parts.papers, now=lambda: at, most_characters=25_000)
+    corpus = Corpus(store=store, papers=parts.papers, now=lambda: at, within=Bounds(characters=25_000))
     for number in (1, 2):
         long = [Entry(paper=Paper(title=f"Title {number}", abstract="x" * 10_000))]
         await corpus.take_in(UserId("anna"), long, [])

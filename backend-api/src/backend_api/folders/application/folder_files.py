@@ -5,8 +5,15 @@ from __future__ import annotations
 from collections.abc import AsyncIterable, Sequence
 from dataclasses import dataclass
 
-from backend_api.folders.domain import MAX_FILE_BYTES, MOST_BYTES, MOST_FILES, FolderFile, FolderId, checked_file_name
-from backend_api.folders.errors import FolderFullError
+from backend_api.folders.domain import (
+    MAX_FILE_BYTES,
+    MOST_BYTES,
+    MOST_FILES,
+    FileBounds,
+    FolderFile,
+    FolderId,
+    checked_file_name,
+)
 from backend_api.folders.ports import FolderFiles, Folders
 from backend_api.kit.ids import UserId
 from backend_api.sandboxes.domain.errors import UploadTooLargeError
@@ -19,6 +26,8 @@ class ChangeFolderFiles:
 
     folders: Folders
     files: FolderFiles
+    most_of_user: int = 0
+    """Bytes of all files in a user's folders together; 0: no limit."""
 
     async def list(self, folder_id: FolderId, user_id: UserId) -> Sequence[FolderFile]:
         await self.folders.get(folder_id, user_id)
@@ -26,21 +35,21 @@ class ChangeFolderFiles:
 
     async def add(self, folder_id: FolderId, user_id: UserId, uploads: AsyncIterable[Upload]) -> Sequence[FolderFile]:
         """Each takes the place of one of its name; those before one that is refused stay. Raises `InvalidError`,
-        `FolderFullError`, `UploadTooLargeError`."""
-        await self.folders.get(folder_id, user_id)
+        `FolderFullError`, `FolderFilesQuotaError`, `UploadTooLargeError`."""
+        folder = await self.folders.get(folder_id, user_id)
+        within = FileBounds(files=MOST_FILES, folder_bytes=MOST_BYTES, user_bytes=self.most_of_user)
         added = list[FolderFile]()
         async for upload in uploads:
             name = checked_file_name(upload.name)
-            room = _room(await self.files.of_folder(folder_id), name)
+            others = [one for one in await self.files.of_folder(folder_id) if one.name != name]
+            elsewhere = await self.files.bytes_elsewhere(user_id, folder_id)
+            room = within.room(others, elsewhere)
+            most = min(MAX_FILE_BYTES, room)
             try:
-                file = await self.files.add(folder_id, name, aiter(upload.chunks), most_bytes=min(MAX_FILE_BYTES, room))
-            except UploadTooLargeError as error:
-                raise error if room >= MAX_FILE_BYTES else FolderFullError(MOST_FILES, MOST_BYTES) from error
-            try:
-                # Others may have added some meanwhile.
-                _room(await self.files.of_folder(folder_id), name, taken=file.size)
-            except FolderFullError:
-                await self.files.delete(folder_id, file.id)
+                file = await self.files.add(folder, name, aiter(upload.chunks), most_bytes=most, within=within)
+            except UploadTooLargeError:
+                if room < MAX_FILE_BYTES:
+                    within.room(others, elsewhere, taken=room + 1)
                 raise
             added.append(file)
         return added
@@ -49,12 +58,3 @@ class ChangeFolderFiles:
         """Raises `FolderFileNotFoundError`."""
         await self.folders.get(folder_id, user_id)
         await self.files.delete(folder_id, file_id)
-
-
-def _room(there: Sequence[FolderFile], name: str, *, taken: int = 1) -> int:
-    """How many bytes may be added under this name."""
-    others = [one for one in there if one.name != name]
-    room = MOST_BYTES - sum(one.size for one in others)
-    if len(others) >= MOST_FILES or room < taken:
-        raise FolderFullError(MOST_FILES, MOST_BYTES)
-    return room

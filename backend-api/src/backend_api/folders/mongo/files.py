@@ -5,26 +5,31 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import AsyncIterator, Sequence
-from datetime import UTC, datetime
-from typing import Any, ClassVar, cast
+from datetime import UTC, datetime, timedelta
+from typing import Any, ClassVar
 from uuid import uuid4
 
 from beanie import Document
+from bson import ObjectId
 from pymongo import ASCENDING, IndexModel
+from pymongo.asynchronous.client_session import AsyncClientSession
 from pymongo.errors import DuplicateKeyError
 
-from backend_api.folders.domain import FolderFile, FolderId
+from backend_api.folders.domain import FileBounds, Folder, FolderFile, FolderId
 from backend_api.folders.errors import FolderFileNotFoundError, FolderNotFoundError
 from backend_api.folders.mongo.folders import FolderDocument
-from backend_api.kit.ids import SessionId
+from backend_api.kit.ids import SessionId, UserId
 from backend_api.kit.mongo.beanie_updates import find_one_and_update
-from backend_api.kit.mongo.transactions import store_errors
+from backend_api.kit.mongo.database import Database
+from backend_api.kit.mongo.transactions import in_transaction, store_errors
 from backend_api.sandboxes.domain.errors import UploadTooLargeError
 from service_kit.amounts import size_text
 
 PART_BYTES = 1_000_000
 TAKEN_OVER_S = 180.0
 """Longer than all files of a folder may take."""
+LEFT_AFTER = timedelta(hours=6)
+"""No upload takes as long."""
 
 
 class FolderFileDocument(Document):
@@ -59,6 +64,17 @@ class FolderFilePartDocument(Document):
         ]
 
 
+class FolderUploadsDocument(Document):
+    """The number of files that a user has added to folders: it changes in the transaction of each, so that those at the
+    same moment are counted one after the other."""
+
+    id: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] -- the user
+    added: int
+
+    class Settings:
+        name = "folder_uploads"
+
+
 class FolderPlacementDocument(Document):
     """A version of a file that was put into a session's workspace, or is just being put there."""
 
@@ -77,16 +93,44 @@ class FolderPlacementDocument(Document):
 class MongoFolderFiles:
     """`FolderFiles`."""
 
+    def __init__(self, database: Database) -> None:
+        # The driver: Beanie's updates take no session of a transaction.
+        self._database = database
+        self._files = database["folder_files"]
+
     async def of_folder(self, folder_id: FolderId) -> Sequence[FolderFile]:
         async with store_errors():
             found = await FolderFileDocument.find({"folder_id": folder_id}).sort("name").to_list()
         return [_file(one) for one in found]
 
+    async def bytes_elsewhere(self, user_id: UserId, folder_id: FolderId) -> int:
+        async with store_errors():
+            return await self._bytes_elsewhere(user_id, folder_id)
+
+    async def _bytes_elsewhere(
+        self, user_id: UserId, folder_id: FolderId, session: AsyncClientSession | None = None
+    ) -> int:
+        owned = {"user_id": user_id, "_id": {"$ne": folder_id}}
+        folders = [one["_id"] async for one in self._database["folders"].find(owned, {"_id": 1}, session=session)]
+        total = [
+            {"$match": {"folder_id": {"$in": folders}}},
+            {"$group": {"_id": None, "size": {"$sum": "$size"}}},
+        ]
+        found = await (await self._files.aggregate(total, session=session)).to_list()
+        return int(found[0]["size"]) if found else 0
+
     async def add(
-        self, folder_id: FolderId, name: str, content: AsyncIterator[bytes], *, most_bytes: int
+        self,
+        folder: Folder,
+        name: str,
+        content: AsyncIterator[bytes],
+        *,
+        most_bytes: int,
+        within: FileBounds,
     ) -> FolderFile:
         """The file comes last: one that is there has all of its content."""
-        version = uuid4().hex
+        version, folder_id = uuid4().hex, folder.id
+        await self._remove_left_parts(folder_id)
         try:
             size, digest = await self._write(folder_id, version, content, most_bytes)
             file = FolderFile(
@@ -98,7 +142,7 @@ class MongoFolderFiles:
                 version=version,
                 added_at=datetime.now(UTC),
             )
-            former = await self._put(file)
+            former = await self._put(file, folder.user_id, within)
         except BaseException:
             await self._remove_parts(version)
             raise
@@ -129,7 +173,7 @@ class MongoFolderFiles:
             await store(bytes(held))
         return size, digest.hexdigest()
 
-    async def _put(self, file: FolderFile) -> str:
+    async def _put(self, file: FolderFile, user_id: UserId, within: FileBounds) -> str:
         """The version that it took the place of; empty for none."""
         values: dict[str, Any] = {
             "folder_id": file.folder_id,
@@ -139,15 +183,34 @@ class MongoFolderFiles:
             "version": file.version,
             "added_at": file.added_at,
         }
+
+        async def work(session: AsyncClientSession) -> dict[str, Any] | None:
+            await self._database["folder_uploads"].update_one(
+                {"_id": user_id}, {"$inc": {"added": 1}}, upsert=True, session=session
+            )
+            others = self._files.find({"folder_id": file.folder_id, "_id": {"$ne": file.id}}, session=session)
+            there = [_file(FolderFileDocument.model_validate(one)) async for one in others]
+            elsewhere = await self._bytes_elsewhere(user_id, file.folder_id, session)
+            within.room(there, elsewhere, taken=file.size)
+            return await self._files.find_one_and_update(
+                {"_id": file.id}, {"$set": values}, upsert=True, session=session
+            )
+
+        former = await in_transaction(self._database, work)
         async with store_errors():
-            # The driver: Beanie tells of no document that was there before an upsert.
-            collection = cast("Any", FolderFileDocument).get_pymongo_collection()
-            former = await collection.find_one_and_update({"_id": file.id}, {"$set": values}, upsert=True)
             if await FolderDocument.find_one({"_id": file.folder_id}) is None:
                 # It was deleted meanwhile.
                 await self.delete_all(file.folder_id)
                 raise FolderNotFoundError
         return str(former["version"]) if former else ""
+
+    async def _remove_left_parts(self, folder_id: FolderId) -> None:
+        """Remove what uploads left whose process ended in the middle."""
+        before = ObjectId.from_datetime(datetime.now(UTC) - LEFT_AFTER)
+        async with store_errors():
+            there = await self._files.distinct("version", {"folder_id": folder_id})
+            left = {"folder_id": folder_id, "_id": {"$lt": before}, "version": {"$nin": there}}
+            await FolderFilePartDocument.find(left).delete()
 
     async def delete(self, folder_id: FolderId, file_id: str) -> None:
         async with store_errors():
@@ -242,4 +305,9 @@ def _file(found: FolderFileDocument) -> FolderFile:
     )
 
 
-DOCUMENTS: list[type[Document]] = [FolderFileDocument, FolderFilePartDocument, FolderPlacementDocument]
+DOCUMENTS: list[type[Document]] = [
+    FolderFileDocument,
+    FolderFilePartDocument,
+    FolderUploadsDocument,
+    FolderPlacementDocument,
+]

@@ -40,6 +40,8 @@ class Quotas:
     """Messages of one session that the agent has not read yet."""
     model_calls_mb: int = 500
     """Stored model calls of all conversations together, in megabytes."""
+    folder_files_mb: int = 1_000
+    """Files of all folders together, in megabytes."""
     opened_ports: int = 8
     """Opened ports of one session; 0 is refused."""
     streams: int = 50

@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from posixpath import normpath
+from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
 import asyncssh
+import asyncssh.sftp
 
 from backend_api.targets.domain import Target
 from backend_api.targets.errors import HostUnusableError, RemoteHostError
@@ -25,6 +27,12 @@ MAX_SHELLS = 6
 """The most shells of a connection: most servers allow ten channels on one."""
 IDLE_S = 600.0
 SFTP_S = 15.0
+CLOSE_S = 0.4
+"""Seconds for which something that was ended may still talk to the host, as to close its file there."""
+MAX_PACKET_BYTES = 320 * 1024
+"""Of SFTP. A list of names costs much more time and memory than its bytes, which is that of everybody here."""
+asyncssh.sftp.MAX_SFTP_PACKET_LEN = MAX_PACKET_BYTES
+_Result = TypeVar("_Result")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -62,6 +70,37 @@ class Connected:
         with suppress(asyncssh.Error, OSError, TimeoutError):
             async with asyncio.timeout(1.0):
                 await self.ssh.wait_closed()
+
+
+async def bounded(on: Connected, work: Coroutine[Any, Any, _Result], within_s: float) -> _Result:
+    """Do some work on a host. What is cut off, by the deadline or by who waits for it, may still close what it opened
+    there; a host that does not answer to that either is left, with its connection. Raises `TimeoutError`."""
+    task = asyncio.ensure_future(work)
+    try:
+        await asyncio.wait({task}, timeout=within_s)
+        if not task.done():
+            raise TimeoutError
+        return task.result()
+    finally:
+        if not task.done():
+            task.cancel()
+            await asyncio.wait({task}, timeout=CLOSE_S)
+            if not task.done():
+                on.ssh.abort()
+                await asyncio.wait({task}, timeout=CLOSE_S)
+            if task.done() and not task.cancelled():
+                task.exception()
+
+
+@asynccontextmanager
+async def deadline(on: Connected, within_s: float) -> AsyncGenerator[None]:
+    """As `bounded`, for a block. Raises `TimeoutError`."""
+    leave = asyncio.get_running_loop().call_later(within_s + CLOSE_S, on.ssh.abort)
+    try:
+        async with asyncio.timeout(within_s):
+            yield
+    finally:
+        leave.cancel()
 
 
 class HostConnections:

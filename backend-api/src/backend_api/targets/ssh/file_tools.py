@@ -107,7 +107,7 @@ async def edit(files: HostFiles, arguments: FileEdit) -> Done:
 async def list_folder(files: HostFiles, arguments: FileList) -> Done:
     path = await files.located(arguments.path)
     entries, is_cut = await files.entries(path)
-    names = [f"{one.name}/" if one.is_dir else one.name for one in entries]
+    names = [_shown(f"{one.name}/" if one.is_dir else one.name) for one in entries]
     return _entries(path, "list", names, is_cut=is_cut, nothing="[the folder is empty]")
 
 
@@ -196,6 +196,13 @@ def _glob(pattern: str) -> Callable[[str], bool]:
         compiled = re.compile(re.escape(pattern))
     of_name = "/" not in pattern
     return lambda path: compiled.fullmatch(basename(path) if of_name else path) is not None
+
+
+def _shown(name: str) -> str:
+    """A name on one line, whatever the host put into it; characters that nobody sees as their codes."""
+    if name.isprintable():
+        return name
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in name)
 
 
 def _changed(files: HostFiles, output: str, path: str, display: dict[str, Any]) -> Done:

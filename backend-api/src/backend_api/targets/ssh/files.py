@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import stat
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import aclosing
 from dataclasses import dataclass
 from posixpath import basename, dirname, join, normpath
-from typing import Any
+from typing import Any, cast
 from uuid import uuid4
 
 import asyncssh
@@ -15,6 +17,15 @@ from backend_api.targets.ssh.connections import Connected
 
 MAX_READ_BYTES = 10 * 1024 * 1024
 MAX_ENTRIES = 5_000
+MAX_LISTED_BYTES = 1_000_000
+"""The most bytes of the names of a folder."""
+MAX_NAME_BYTES = 1_020
+"""The most that a file system has: 255 characters of four bytes."""
+MAX_SIZE = 2**53 - 1
+MAX_TIME = 253_402_300_799
+"""The end of the year 9999."""
+BLOCK = 128 * 1024
+"""Of a file that is asked for at once: with a head, less than a packet may have (`connections.py`)."""
 PIECE = 256 * 1024
 
 
@@ -51,7 +62,7 @@ class HostFiles:
 
     async def read(self, path: str) -> bytes:
         """Read a file. Raises `FileTooLargeError`."""
-        async with self.on.sftp.open(path, "rb", encoding=None) as file:
+        async with self.on.sftp.open(path, "rb", encoding=None, block_size=BLOCK) as file:
             content = await read_bytes(file, MAX_READ_BYTES + 1)
         if len(content) > MAX_READ_BYTES:
             raise FileTooLargeError
@@ -93,18 +104,27 @@ class HostFiles:
             return
 
     async def entries(self, path: str) -> tuple[list[Entry], bool]:
-        """The entries, folders first, then by name, and whether there are more."""
-        found = list[Entry]()
-        async for one in self.on.sftp.scandir(path):
-            name = one.filename if isinstance(one.filename, str) else one.filename.decode(errors="replace")
-            if name in (".", ".."):
-                continue
-            if len(found) >= MAX_ENTRIES:
-                return _sorted(found), True
-            attributes = one.attrs
-            is_dir = attributes.type == FILEXFER_TYPE_DIRECTORY
-            found.append(Entry(name, is_dir, attributes.size or 0, int(attributes.mtime or 0)))
-        return _sorted(found), False
+        """The entries, folders first, then by name, and whether there are more.
+
+        The names are the host's: what no file of a folder can be called is left out, and counts as what it sent.
+        """
+        found, left = dict[str, Entry](), MAX_LISTED_BYTES
+        listed = self.on.sftp.scandir(path.encode(errors="surrogateescape"))
+        async with aclosing(cast("AsyncGenerator[asyncssh.SFTPName]", listed)) as entries:
+            number = 0
+            async for one in entries:
+                raw = one.filename if isinstance(one.filename, bytes) else one.filename.encode(errors="replace")
+                number, left = number + 1, left - len(raw)
+                # The two that each folder has of itself are sent by most hosts.
+                if number > MAX_ENTRIES + 2 or left < 0:
+                    return _sorted(found.values()), True
+                if not raw or raw in (b".", b"..") or b"/" in raw or b"\0" in raw or len(raw) > MAX_NAME_BYTES:
+                    continue
+                name, attributes = raw.decode(errors="replace"), one.attrs
+                is_dir = attributes.type == FILEXFER_TYPE_DIRECTORY
+                size, modified_at = min(attributes.size or 0, MAX_SIZE), min(int(attributes.mtime or 0), MAX_TIME)
+                found[name] = Entry(name, is_dir, size, max(modified_at, 0))
+        return _sorted(found.values()), False
 
 
 async def read_bytes(file: Any, most: int) -> bytes:
@@ -112,5 +132,5 @@ async def read_bytes(file: Any, most: int) -> bytes:
     return bytes(await file.read(most))
 
 
-def _sorted(entries: list[Entry]) -> list[Entry]:
+def _sorted(entries: Iterable[Entry]) -> list[Entry]:
     return sorted(entries, key=lambda one: (not one.is_dir, one.name))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -37,7 +36,7 @@ from backend_api.targets.ssh.arguments import (
     ShellWait,
     ShellWrite,
 )
-from backend_api.targets.ssh.connections import Connected, HostConnections
+from backend_api.targets.ssh.connections import Connected, HostConnections, bounded
 from backend_api.targets.ssh.files import HostFiles
 from backend_api.targets.ssh.forwarding import ForwardedPort, open_port
 from backend_api.targets.ssh.workspace import HostWorkspace
@@ -58,8 +57,7 @@ def _of_files(arguments: type[Arguments], work: Callable[..., Awaitable[Done]]) 
         del call
         path = str(getattr(given, "path", None) or getattr(given, "source", ""))
         try:
-            async with asyncio.timeout(FILE_S):
-                return await file_tools.explained(path, lambda: work(HostFiles(on), given))
+            return await bounded(on, file_tools.explained(path, lambda: work(HostFiles(on), given)), FILE_S)
         except TimeoutError:
             return Done(success=False, output=f"The host did not finish within {FILE_S:.0f} s: {path}")
 

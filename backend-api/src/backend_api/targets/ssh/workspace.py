@@ -20,8 +20,8 @@ from backend_api.sandboxes.domain.errors import (
     SandboxLostError,
 )
 from backend_api.sandboxes.ports import Download, FileEntry, FilePreview, Upload
-from backend_api.targets.ssh.connections import Connected, HostConnections
-from backend_api.targets.ssh.files import PIECE, HostFiles, read_bytes
+from backend_api.targets.ssh.connections import Connected, HostConnections, deadline
+from backend_api.targets.ssh.files import BLOCK, PIECE, HostFiles, read_bytes
 
 MAX_PREVIEW = 100 * 1024
 WITHIN_S = 30.0
@@ -51,7 +51,7 @@ class HostWorkspace:
     async def preview(self, sandbox: Sandbox, path: str) -> FilePreview:
         async with self._at(sandbox, path) as (files, place):
             size = (await files.on.sftp.stat(place)).size or 0
-            async with files.on.sftp.open(place, "rb", encoding=None) as file:
+            async with files.on.sftp.open(place, "rb", encoding=None, block_size=BLOCK) as file:
                 content = await read_bytes(file, MAX_PREVIEW + 1)
             is_binary = b"\0" in content
             return FilePreview(
@@ -105,7 +105,7 @@ class HostWorkspace:
             raise SandboxLostError("The connection to the host was lost. Try again.")
         files = HostFiles(on)
         try:
-            async with asyncio.timeout(within_s):
+            async with deadline(on, within_s):
                 yield files, await _inside(on, path, is_new=is_new)
         except (asyncssh.SFTPNoSuchFile, asyncssh.SFTPNoSuchPath) as error:
             raise FileMissingError("The file does not exist on the host.") from error
@@ -142,10 +142,15 @@ async def _free(files: HostFiles, place: str) -> str:
 
 async def _chunks(files: HostFiles, place: str) -> AsyncIterator[bytes]:
     try:
-        async with files.on.sftp.open(place, "rb", encoding=None) as file:
+        async with files.on.sftp.open(place, "rb", encoding=None, block_size=BLOCK) as file:
             while True:
-                async with asyncio.timeout(WITHIN_S):
-                    chunk = await read_bytes(file, PIECE)
+                try:
+                    async with asyncio.timeout(WITHIN_S):
+                        chunk = await read_bytes(file, PIECE)
+                except TimeoutError:
+                    # It would not answer to the end of the file either.
+                    files.on.ssh.abort()
+                    raise
                 if not chunk:
                     return
                 yield chunk
