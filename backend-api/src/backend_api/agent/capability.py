@@ -224,10 +224,9 @@ class Capability:
     chooses none. `sections` of the system prompt and `tools` are frozen at an opening; `offers` selects the tools that
     the model is offered. `notes` are added before an answer, `projections` change the view of the history, and
     `notes_after_compaction` follow a summary word for word. `gate` judges each call; `brake` may end the run before a
-    turn, make that turn the last one, or put it off; `call_limit` bounds the calls of its answer; `closing` may continue
-    an answer. Capabilities run in their order,
-    and the first of two tools of one name counts; one of a module stands behind the capability that it names as
-    `after`. With `for_subagents` the main agent lacks it."""
+    turn, make that turn the last one, or put it off; `call_limit` bounds the calls of its answer; `closing` may
+    continue an answer. Capabilities run in their order, and the first of two tools of one name counts; one of a module
+    stands behind the capability that it names as `after`. With `for_subagents` the main agent lacks it."""
 
     name: str
     after: str | None = None

@@ -84,7 +84,7 @@ class ToolRunner:
         are not run. Every call gets an id of ours, as providers repeat or omit theirs."""
         if not requests:
             return []
-        limit = self.call_limit(conversation)
+        limit, chosen = self.call_limit(conversation), conversation.chosen
         tools = {tool.spec.name: tool for tool in self.tools}
         announced: list[PendingCall] = []
         named: set[str] = set()
@@ -93,9 +93,7 @@ class ToolRunner:
             meant = resolve_call(request)
             if limit is not None and len(announced) >= limit.many:
                 meant = replace(meant, fault=f"Nothing was run: {limit.reason}")
-            one = self._announce(
-                meant, tools, conversation.chosen, turn, seen_seq, is_again=meant.request.name in named
-            )
+            one = self._announce(meant, tools, chosen, turn, seen_seq, is_again=meant.request.name in named)
             announced.append(replace(one, called=replace(one.called, after=after)))
             named.add(meant.request.name)
         return announced

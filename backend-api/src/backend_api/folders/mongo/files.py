@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import AsyncIterator, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar, cast
 from uuid import uuid4
 
 from beanie import Document
+from bson import ObjectId
 from pymongo import ASCENDING, IndexModel
 from pymongo.errors import DuplicateKeyError
 
@@ -23,6 +24,8 @@ from backend_api.sandboxes.domain.errors import UploadTooLargeError
 from service_kit.amounts import size_text
 
 PART_BYTES = 1_000_000
+CUT_S = 3600.0
+"""Longer than an upload takes: parts without a file that are older are of a worker that died meanwhile."""
 TAKEN_OVER_S = 180.0
 """Longer than all files of a folder may take."""
 
@@ -104,6 +107,7 @@ class MongoFolderFiles:
             raise
         if former:
             await self._remove_parts(former)
+        await self._remove_cut_parts(folder_id)
         return file
 
     async def _write(
@@ -172,6 +176,14 @@ class MongoFolderFiles:
                 raise FolderFileNotFoundError
             yield found.content
             part, size = part + 1, size + len(found.content)
+
+    async def _remove_cut_parts(self, folder_id: FolderId) -> None:
+        """The parts tell their age by their ids."""
+        before = ObjectId.from_datetime(datetime.now(UTC) - timedelta(seconds=CUT_S))
+        async with store_errors():
+            files = await FolderFileDocument.find({"folder_id": folder_id}).to_list()
+            of_none = {"folder_id": folder_id, "version": {"$nin": [one.version for one in files]}}
+            await FolderFilePartDocument.find({**of_none, "_id": {"$lt": before}}).delete()
 
     async def _remove_parts(self, version: str) -> None:
         async with store_errors():
