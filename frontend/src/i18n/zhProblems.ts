@@ -82,6 +82,7 @@ export const zhProblems = {
   no_desktop: '这台电脑没有桌面。',
   path_forbidden: '这个路径不在工作区内。',
   file_not_found: '找不到这个文件。',
+  upload_cut: '页面重新加载时上传中断。页面无法自行读取该文件，请重新选择。',
   upload_too_large: '这个文件超过了允许的大小。',
   fileTooLarge: '这个文件有 {size}，超过了允许的大小。',
   fileOverLimit: '这个文件有 {size}，单个文件最多 {most}。',

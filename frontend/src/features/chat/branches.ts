@@ -2,9 +2,11 @@ import { defineStore } from 'pinia'
 import { computed, ref, shallowRef, watch } from 'vue'
 import { call } from '@/api/client'
 import type { Fork, ForkList, Session, Undone } from '@/api/types'
+import { useAuth } from '@/features/auth'
 import { useSessions } from '@/features/sessions'
 import { createId } from '@/shared/lib/ids'
 import { useConversation } from './conversation'
+import { recallEdited } from './drafts'
 import { isForLater, LATER_MS } from './outbox'
 
 /** A fork of the path that is shown, and which of its ways that is; -1 where none is. */
@@ -23,9 +25,12 @@ export interface FocusAfter {
 export const useBranches = defineStore('branches', () => {
   const conversation = useConversation()
   const sessions = useSessions()
+  const auth = useAuth()
   const forks = shallowRef<readonly KnownFork[]>([])
   /** The message that is being changed. */
   const editing = ref<string | null>(null)
+  /** The person has just begun that, and writes there next. */
+  const opened = ref(false)
   /** The one whose actions a long press has brought out. */
   const pressed = ref<string | null>(null)
   const busy = ref<string | null>(null)
@@ -89,6 +94,17 @@ export const useBranches = defineStore('branches', () => {
     }
   }
 
+  function begin(at: string): void {
+    editing.value = at
+    opened.value = true
+  }
+  // One that was being changed when the page went is there again.
+  watch(
+    () => (conversation.phase === 'ready' ? conversation.sessionId : null),
+    (id) => (editing.value = id === null ? null : recallEdited(auth.user?.id ?? null, id)),
+    { immediate: true },
+  )
+
   /** What had no answer goes again under the same id, under which it is done once. */
   let tried: { readonly asked: string; readonly id: string; readonly again: () => unknown } | null = null
   async function once(at: string, asked: unknown, work: (path: string, id: string) => Promise<void>): Promise<boolean> {
@@ -150,7 +166,7 @@ export const useBranches = defineStore('branches', () => {
   }
 
   return {
-    ...{ forks, byChild, byAfter, atEnd, editing, pressed, busy, problem, givenBack, focusAfter },
+    ...{ forks, byChild, byAfter, atEnd, editing, opened, begin, pressed, busy, problem, givenBack, focusAfter },
     ...{ edit, regenerate, undo, show, remove, branch },
   }
 })

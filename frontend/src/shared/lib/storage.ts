@@ -1,24 +1,31 @@
-/** Local storage that may be full or forbidden: what can't be kept is simply not remembered. */
-export function remember(key: string, value: string | null): void {
+/** Storage that may be full or forbidden: what can't be kept is simply not remembered. */
+function write(storage: () => Storage, key: string, value: string | null): void {
   try {
-    if (value === null) localStorage.removeItem(key)
-    else localStorage.setItem(key, value)
+    if (value === null) storage().removeItem(key)
+    else storage().setItem(key, value)
   } catch {
     return
   }
 }
-
-export function recall(key: string): string | null {
+function read(storage: () => Storage, key: string): string | null {
   try {
-    return localStorage.getItem(key)
+    return storage().getItem(key)
   } catch {
     return null
   }
 }
+const shared = (): Storage => localStorage
+const ofTab = (): Storage => sessionStorage
 
-export function recallJson<T>(key: string, isValid: (value: unknown) => value is T, otherwise: T): T {
+export const remember = (key: string, value: string | null): void => write(shared, key, value)
+export const recall = (key: string): string | null => read(shared, key)
+/** The same for this tab alone, over its reloads. */
+export const rememberInTab = (key: string, value: string | null): void => write(ofTab, key, value)
+export const recallInTab = (key: string): string | null => read(ofTab, key)
+
+export function recallJson<T>(key: string, isValid: (value: unknown) => value is T, otherwise: T, from = recall): T {
   try {
-    const value: unknown = JSON.parse(recall(key) ?? 'null')
+    const value: unknown = JSON.parse(from(key) ?? 'null')
     return isValid(value) ? value : otherwise
   } catch {
     return otherwise
@@ -32,9 +39,9 @@ export const BEGUN_ANSWER = 'answer:'
 export const outboxOf = (account: string): string => `outbox:${account}:`
 export const stopsOf = (account: string): string => `stop:${account}:`
 
-function namesBeginning(...beginnings: string[]): string[] {
+function namesBeginning(storage: () => Storage, ...beginnings: string[]): string[] {
   try {
-    return Object.keys(localStorage).filter((name) => beginnings.some((beginning) => name.startsWith(beginning)))
+    return Object.keys(storage()).filter((name) => beginnings.some((beginning) => name.startsWith(beginning)))
   } catch {
     return []
   }
@@ -44,10 +51,12 @@ const isList = (value: unknown): value is unknown[] => Array.isArray(value)
 
 /** How many messages of this account wait in this browser to be sent. */
 export function countUnsentMessages(account: string): number {
-  return namesBeginning(outboxOf(account)).reduce((sum, name) => sum + recallJson(name, isList, []).length, 0)
+  return namesBeginning(shared, outboxOf(account)).reduce((sum, name) => sum + recallJson(name, isList, []).length, 0)
 }
 
 /** For whoever uses this browser next, when this account logs out. One that is cut off finds what waits once it is back. */
 export function forgetUnsentWords(account: string): void {
-  for (const name of namesBeginning(DRAFT, BEGUN_ANSWER, outboxOf(account), stopsOf(account))) remember(name, null)
+  for (const name of namesBeginning(shared, DRAFT, BEGUN_ANSWER, outboxOf(account), stopsOf(account)))
+    remember(name, null)
+  for (const name of namesBeginning(ofTab, DRAFT)) rememberInTab(name, null)
 }
