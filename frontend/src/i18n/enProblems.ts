@@ -32,6 +32,7 @@ export const enProblems = {
   password_changed: 'The password was just changed elsewhere, or this login session has ended. Log in again.',
   origin_forbidden: 'The server refuses this page. Open it by the server’s own address.',
   body_too_large: 'Too large.',
+  upload_cut: 'Cut off when the page was loaded anew. The page can’t read the file by itself: choose it again.',
   upload_too_large: 'This file is larger than allowed.',
   fileTooLarge: 'This file is {size}, which is more than a file may have.',
   fileOverLimit: 'This file is {size}; a file may have at most {most}.',

@@ -183,6 +183,14 @@ class Compact:
     focus: str | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallLimit:
+    """The next answer may have this `many` calls; those beyond them are not run, and the model reads why."""
+
+    many: int
+    reason: str
+
+
 DEFER = WaitForOthers()
 Bound = Ending | Compact | FinalTurn | WaitForOthers
 """The outcomes of a brake: each is applied before a turn."""
@@ -216,9 +224,9 @@ class Capability:
     chooses none. `sections` of the system prompt and `tools` are frozen at an opening; `offers` selects the tools that
     the model is offered. `notes` are added before an answer, `projections` change the view of the history, and
     `notes_after_compaction` follow a summary word for word. `gate` judges each call; `brake` may end the run before a
-    turn, make that turn the last one, or put it off; `closing` may continue an answer. Capabilities run in their order,
-    and the first of two tools of one name counts; one of a module stands behind the capability that it names as
-    `after`. With `for_subagents` the main agent lacks it."""
+    turn, make that turn the last one, or put it off; `call_limit` bounds the calls of its answer; `closing` may
+    continue an answer. Capabilities run in their order, and the first of two tools of one name counts; one of a module
+    stands behind the capability that it names as `after`. With `for_subagents` the main agent lacks it."""
 
     name: str
     after: str | None = None
@@ -232,6 +240,7 @@ class Capability:
     notes: Callable[[Setup, Conversation], Sequence[ContextNote]] | None = None
     projections: Sequence[Projection] = ()
     brake: Callable[[Setup, Conversation], Awaitable[Bound | None]] | None = None
+    call_limit: Callable[[Setup, Conversation], CallLimit | None] | None = None
     notes_after_compaction: Callable[[Setup, Conversation], Sequence[str]] | None = None
     closing: Callable[[Conversation, Answer], Continue | Abort | None] | None = None
     for_subagents: bool = False
@@ -299,6 +308,11 @@ class Capabilities:
             if one.brake is not None and (bound := await one.brake(self.setup, conversation)) is not None:
                 return bound
         return None
+
+    def call_limit(self, conversation: Conversation) -> CallLimit | None:
+        """The lowest limit of the calls of the next answer; None if it may have any number."""
+        given = [one.call_limit(self.setup, conversation) for one in self.all if one.call_limit is not None]
+        return min((limit for limit in given if limit is not None), key=lambda limit: limit.many, default=None)
 
     def notes_after_compaction(self, conversation: Conversation) -> list[str]:
         """Texts to place after a summary of the conversation, whatever the summary covers."""

@@ -892,12 +892,14 @@ PathCause = Literal["edit", "regenerate", "undo", "select"]
 class PathSelected:
     """The conversation is another one from here on: the events before this one that are in `path` (each entry is the
     first and the last number of a range), then this one and all that follow. The others stay in the log, and can be
-    selected again. `message_id` is the message to which the `cause` applies."""
+    selected again. `message_id` is the message to which the `cause` applies, and `client_request_id` the client's name
+    of the request."""
 
     type: Literal["path.selected"] = "path.selected"
     path: list[list[int]]
     cause: PathCause
     message_id: str
+    client_request_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

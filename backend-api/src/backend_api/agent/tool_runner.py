@@ -14,7 +14,7 @@ from typing import Any
 from backend_api.agent.announced_calls import PendingCall, approval_of
 from backend_api.agent.answer import MAX_OPAQUE_CHARACTERS
 from backend_api.agent.attachments import DENIED, READ_TOOL, Attached, is_picture, notice_of, text_of
-from backend_api.agent.capability import ALLOW, Allow, Ask, Deny, Judge, ProposedCall, Verdict
+from backend_api.agent.capability import ALLOW, Allow, Ask, CallLimit, Deny, Judge, ProposedCall, Verdict
 from backend_api.agent.chained_calls import NOT_REACHED, ChainedCalls
 from backend_api.agent.conversation import Conversation
 from backend_api.agent.events import (
@@ -30,7 +30,7 @@ from backend_api.agent.long_results import ResultLimits, Room
 from backend_api.agent.model import ToolRequest
 from backend_api.agent.phrase import render_phrase
 from backend_api.agent.recorded import Body, Recorded
-from backend_api.agent.session_choices import NO_CHOICES, SessionChoices
+from backend_api.agent.session_choices import SessionChoices
 from backend_api.agent.shortening import shorten
 from backend_api.agent.step import NO_RESULT
 from backend_api.agent.tool import Delegate, Done, OpenCall, Tool, ToolCall, Waits, no_mirror
@@ -66,6 +66,7 @@ class ToolRunner:
 
     tools: Sequence[Tool]
     judge: Judge
+    call_limit: Callable[[Conversation], CallLimit | None]
     journal: Journal
     new_id: Callable[[str], str]
     limits: ResultLimits
@@ -77,18 +78,21 @@ class ToolRunner:
     """See `ToolCall`."""
 
     def announce(
-        self, requests: Sequence[ToolRequest], chosen: SessionChoices = NO_CHOICES, *, turn: int, seen_seq: int
+        self, requests: Sequence[ToolRequest], conversation: Conversation, *, turn: int, seen_seq: int
     ) -> list[PendingCall]:
-        """The calls of an answer, before any of them starts, judged by the choices known so far. Every call gets an id
-        of ours, as providers repeat or omit theirs."""
+        """The calls of an answer, before any of them starts, judged by the choices known so far; those beyond the limit
+        are not run. Every call gets an id of ours, as providers repeat or omit theirs."""
         if not requests:
             return []
+        limit, chosen = self.call_limit(conversation), conversation.chosen
         tools = {tool.spec.name: tool for tool in self.tools}
         announced: list[PendingCall] = []
         named: set[str] = set()
         for request in requests:
             after = announced[-1].called.call_id if announced and request.is_next_action else None
             meant = resolve_call(request)
+            if limit is not None and len(announced) >= limit.many:
+                meant = replace(meant, fault=f"Nothing was run: {limit.reason}")
             one = self._announce(meant, tools, chosen, turn, seen_seq, is_again=meant.request.name in named)
             announced.append(replace(one, called=replace(one.called, after=after)))
             named.add(meant.request.name)

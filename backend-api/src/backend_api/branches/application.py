@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,18 +12,21 @@ from datetime import datetime
 from backend_api.agent.events import BranchDeleted, Event, MessageUser, PathCause, PathSelected, RunQueued
 from backend_api.branches.domain import (
     AttachmentGoneError,
+    BranchBeginsError,
     BranchGrewError,
     BranchShownError,
     Fork,
     MessageNotFoundError,
     NotEditableError,
+    RequestDiffersError,
+    RequestRepeatedError,
     RunActiveError,
     Tree,
 )
 from backend_api.branches.ports import BranchStore, Selection
 from backend_api.conversations.application.check_attachments import CheckAttachments
 from backend_api.conversations.domain.entity import MAX_MESSAGE_CHARACTERS, RunId, Session, SessionStatus
-from backend_api.conversations.domain.errors import MessageTooLongError
+from backend_api.conversations.domain.errors import MessageTooLongError, SessionNotFoundError
 from backend_api.conversations.ports import SessionRepository, SessionStream
 from backend_api.identity.application.limits import Limits
 from backend_api.identity.ports import RateLimiter
@@ -34,6 +39,8 @@ from backend_api.kit.unseen import is_blank
 _NO_MESSAGE = "There is no such message in this conversation, or it was deleted with its branch."
 _COPY_NAME = "{title} (branch)"
 _MOST_TITLE = 200
+_COPY_WAITS_S = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
+"""Pauses between looks whether another request has copied all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,29 +115,64 @@ class Branches:
         )
         return _branch_result(events)
 
-    async def regenerate(self, session_id: SessionId, user_id: UserId, message_id: str) -> BranchResult:
-        """Have the message answered once more; an answer stands for the message it answers. Raises `LimitError`."""
+    async def regenerate(
+        self, session_id: SessionId, user_id: UserId, message_id: str, request_id: str | None = None
+    ) -> BranchResult:
+        """Have the message answered once more; an answer stands for the message it answers. Asked for again under the
+        same `request_id` it is done once. Raises `LimitError`, `RequestDiffersError`."""
         await self.sessions.get(session_id, user_id)
         event, tree = await self._find(session_id, message_id)
         asked = tree.question_of(event.seq or 0)
         if not asked:
             raise MessageNotFoundError("Nothing was asked before this answer.")
-        await self.limiter.hit(f"messages:{user_id}", limit=self.limits.messages_per_minute, window_s=60)
         asked_id = (await self.store.message_ids(session_id, [asked]))[asked]
-        selected = _selected(tree.until(asked), "regenerate", message_id)
-        events = await self._select(session_id, user_id, Selection(selected=selected, run_for=asked_id), tree)
-        return BranchResult(message_id=asked_id, run_id=RunId(events[-1].run_id or ""), seq=asked)
+        selected = _selected(tree.until(asked), "regenerate", message_id, request_id)
+        if (done := await self._done_before(session_id, selected)) is not None:
+            return _regenerated(done, asked_id, asked, duplicate=True)
+        await self.limiter.hit(f"messages:{user_id}", limit=self.limits.messages_per_minute, window_s=60)
+        try:
+            events = await self._select(session_id, user_id, Selection(selected=selected, run_for=asked_id), tree)
+        except (RunActiveError, RequestRepeatedError):
+            # The same request may have been done meanwhile.
+            if (done := await self._done_before(session_id, selected)) is None:
+                raise
+            return _regenerated(done, asked_id, asked, duplicate=True)
+        return _regenerated(events, asked_id, asked)
 
-    async def undo(self, session_id: SessionId, user_id: UserId, message_id: str) -> MessageUser:
-        """Go back to before a message of the person's, and return that message."""
+    async def undo(
+        self, session_id: SessionId, user_id: UserId, message_id: str, request_id: str | None = None
+    ) -> MessageUser:
+        """Go back to before a message of the person's, and return that message. One that is not shown is undone
+        already, and nothing changes. Raises `RequestDiffersError`."""
         await self.sessions.get(session_id, user_id)
         event, tree = await self._find(session_id, message_id)
         if not isinstance(event.payload, MessageUser):
             raise NotEditableError("Only a message of yours can be undone, and with it all that follows.")
         begin = await self.store.begin_of(session_id, event.seq or 0)
-        selected = _selected(tree.until(begin - 1), "undo", message_id)
-        await self._select(session_id, user_id, Selection(selected=selected), tree)
+        selected = _selected(tree.until(begin - 1), "undo", message_id, request_id)
+        done = await self._done_before(session_id, selected)
+        if done is not None or not tree.shown.has(event.seq or 0):
+            return event.payload
+        try:
+            await self._select(session_id, user_id, Selection(selected=selected), tree)
+        except RequestRepeatedError:
+            await self._done_before(session_id, selected)
         return event.payload
+
+    async def _done_before(self, session_id: SessionId, wanted: PathSelected) -> Sequence[Event] | None:
+        """The events of the same request if it is done, whose answer the client did not get."""
+        if wanted.client_request_id is None:
+            return None
+        events = await self.store.requested(session_id, wanted.client_request_id)
+        if not events:
+            return None
+        done = events[0].payload
+        is_same = isinstance(done, PathSelected) and (done.cause, done.message_id) == (wanted.cause, wanted.message_id)
+        if not is_same:
+            raise RequestDiffersError(
+                "A different request was already made with this client_request_id. Use a new one for each request."
+            )
+        return events
 
     async def show(self, session_id: SessionId, user_id: UserId, message_id: str) -> bool:
         """Show the newest path that has this message; False if it is shown already."""
@@ -164,10 +206,16 @@ class Branches:
         await self.stream.append(session_id, await self.store.delete(session_id, deleted))
         return count
 
-    async def branch(self, session_id: SessionId, user_id: UserId, message_id: str) -> Session:
-        """Begin a new conversation, with a computer of its own, with the events up to a message. Raises
-        `RunActiveError` for a message of the current turn, `SessionQuotaError`, `LimitError`."""
+    async def branch(
+        self, session_id: SessionId, user_id: UserId, message_id: str, request_id: str | None = None
+    ) -> Session:
+        """Begin a new conversation, with a computer of its own, with the events up to a message. Asked for again under
+        the same `request_id` it is the one that was begun. Raises `RunActiveError` for a message of the current turn,
+        `SessionQuotaError`, `LimitError`, `BranchBeginsError`."""
         source = await self.sessions.get(session_id, user_id)
+        target_id = _target_id(session_id, message_id, request_id)
+        if request_id is not None and await self.store.is_begun(target_id):
+            return await self._begun(target_id, user_id)
         event, tree = await self._find(session_id, message_id)
         if event.run_id is not None and event.run_id == source.active_run_id:
             raise RunActiveError("This turn is not over. Stop it first, or wait for its end.")
@@ -180,7 +228,7 @@ class Branches:
         at = to_millisecond(self.now())
         target = replace(
             source,
-            id=SessionId(uuid.uuid4().hex),
+            id=target_id,
             title=_COPY_NAME.format(title=source.title)[:_MOST_TITLE] if source.title else "",
             status=SessionStatus.IDLE,
             active_run_id=None,
@@ -189,8 +237,20 @@ class Branches:
             updated_at=at,
             active_at=at,
         )
-        await self.store.copy(source, target, ranges, at_most=self.limits.sessions_in_all)
+        try:
+            await self.store.copy(source, target, ranges, at_most=self.limits.sessions_in_all)
+        except RequestRepeatedError:
+            return await self._begun(target_id, user_id)
         return await self.sessions.get(target.id, user_id)
+
+    async def _begun(self, target_id: SessionId, user_id: UserId) -> Session:
+        """The conversation that the same request begins, once all is copied."""
+        for pause_s in _COPY_WAITS_S:
+            try:
+                return await self.sessions.get(target_id, user_id)
+            except SessionNotFoundError:
+                await asyncio.sleep(pause_s)
+        raise BranchBeginsError("The new conversation is being made. Try again in a moment.")
 
     async def _find(self, session_id: SessionId, message_id: str) -> tuple[Event, Tree]:
         event = await self.store.message(session_id, message_id)
@@ -219,8 +279,20 @@ class Branches:
         return events
 
 
-def _selected(path: list[list[int]], cause: PathCause, message_id: str) -> PathSelected:
-    return PathSelected(path=path, cause=cause, message_id=message_id)
+def _selected(path: list[list[int]], cause: PathCause, message_id: str, request_id: str | None = None) -> PathSelected:
+    return PathSelected(path=path, cause=cause, message_id=message_id, client_request_id=request_id)
+
+
+def _target_id(source: SessionId, message_id: str, request_id: str | None) -> SessionId:
+    """Always the same for the same request."""
+    if request_id is None:
+        return SessionId(uuid.uuid4().hex)
+    named = "\0".join((source, message_id, request_id))
+    return SessionId(hashlib.sha256(named.encode("utf-8", "surrogatepass")).hexdigest()[:32])
+
+
+def _regenerated(events: Sequence[Event], asked_id: str, asked: int, *, duplicate: bool = False) -> BranchResult:
+    return BranchResult(message_id=asked_id, run_id=RunId(events[-1].run_id or ""), seq=asked, duplicate=duplicate)
 
 
 def _branch_result(events: Sequence[Event]) -> BranchResult:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from backend_api.agent.path import WHOLE, Path, merged
-from backend_api.kit.errors import ConflictError, NotFoundError
+from backend_api.kit.errors import ConflictError, NotFoundError, UnavailableError
 
 
 class MessageNotFoundError(NotFoundError):
@@ -20,6 +20,24 @@ class RunActiveError(ConflictError):
     """A run of the session has not ended; nothing was changed."""
 
     code = "run_active"
+
+
+class RequestRepeatedError(ConflictError):
+    """Another request of this name was done meanwhile; nothing was changed."""
+
+    code = "request_repeated"
+
+
+class RequestDiffersError(ConflictError):
+    """A different request was made under this `client_request_id`; nothing was changed."""
+
+    code = "request_differs"
+
+
+class BranchBeginsError(UnavailableError):
+    """The same request is at work on the new conversation."""
+
+    code = "branch_begins"
 
 
 class NotEditableError(ConflictError):

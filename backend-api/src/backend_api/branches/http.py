@@ -20,6 +20,11 @@ router = APIRouter(prefix="/api/sessions/{session_id}", tags=["runs"], responses
 Use = Annotated[Branches, port("branches")]
 _RUN = "Whether it is answered at once. Else it stands there, and is answered with the next message or `regenerate`."
 
+_ONCE = (
+    "A name of the client's own for this request, unique in the session: sent again under it, it is done once. 409 "
+    "`request_differs` where it was another request then."
+)
+
 
 class EditBody(RequestBody):
     text: str
@@ -35,6 +40,10 @@ class EditBody(RequestBody):
         """The edit for the use case."""
         attachments = None if self.attachments is None else tuple(self.attachments)
         return Edit(text=self.text, run=self.run, attachments=attachments, client_message_id=self.client_message_id)
+
+
+class OnceBody(RequestBody):
+    client_request_id: Identifier | None = Field(default=None, description=_ONCE)
 
 
 class WentBody(AnswerBody):
@@ -53,6 +62,10 @@ class UndoneBody(AnswerBody):
 
 class PathBody(RequestBody):
     message_id: Identifier
+
+
+class BranchBody(PathBody):
+    client_request_id: Identifier | None = Field(default=None, description=_ONCE)
 
 
 class ShownBody(AnswerBody):
@@ -115,18 +128,33 @@ async def edit_message(
     return WentBody.model_validate(await branches.edit(SessionId(session_id), caller.user.id, message_id, body.edit()))
 
 
-@router.post("/messages/{message_id}/regenerate", status_code=202)
-async def regenerate(session_id: str, message_id: str, caller: CurrentCaller, branches: Use) -> WentBody:
+@router.post(
+    "/messages/{message_id}/regenerate",
+    status_code=202,
+    openapi_extra=with_example({"client_request_id": "0b9d2f6e"}),
+)
+async def regenerate(
+    session_id: str, message_id: str, caller: CurrentCaller, branches: Use, body: OnceBody | None = None
+) -> WentBody:
     """Have a message answered once more: this one, or the one that this answer is for. The former answer stays as a
     branch. 409 `run_active` while a run has not ended."""
-    return WentBody.model_validate(await branches.regenerate(SessionId(session_id), caller.user.id, message_id))
+    request_id = body.client_request_id if body is not None else None
+    done = await branches.regenerate(SessionId(session_id), caller.user.id, message_id, request_id)
+    return WentBody.model_validate(done)
 
 
-@router.post("/messages/{message_id}/undo", dependencies=[SESSION_CHANGE])
-async def undo(session_id: str, message_id: str, caller: CurrentCaller, branches: Use) -> UndoneBody:
+@router.post(
+    "/messages/{message_id}/undo",
+    dependencies=[SESSION_CHANGE],
+    openapi_extra=with_example({"client_request_id": "0b9d2f6e"}),
+)
+async def undo(
+    session_id: str, message_id: str, caller: CurrentCaller, branches: Use, body: OnceBody | None = None
+) -> UndoneBody:
     """Go back to before one's own message. It and all that follows stay as a branch; files and other effects stay as
-    they are. 409 `run_active` while a run has not ended."""
-    return UndoneBody.model_validate(await branches.undo(SessionId(session_id), caller.user.id, message_id))
+    they are. Nothing changes if it is not shown. 409 `run_active` while a run has not ended."""
+    request_id = body.client_request_id if body is not None else None
+    return UndoneBody.model_validate(await branches.undo(SessionId(session_id), caller.user.id, message_id, request_id))
 
 
 @router.put("/path", dependencies=[SESSION_CHANGE], openapi_extra=with_example({"message_id": "6f1c0a52"}))
@@ -137,10 +165,11 @@ async def show_path(session_id: str, body: PathBody, caller: CurrentCaller, bran
 
 
 @router.post("/branch", status_code=201, openapi_extra=with_example({"message_id": "6f1c0a52"}))
-async def branch(session_id: str, body: PathBody, caller: CurrentCaller, branches: Use) -> SessionBody:
+async def branch(session_id: str, body: BranchBody, caller: CurrentCaller, branches: Use) -> SessionBody:
     """Begin a new conversation with everything up to this message. It has a computer of its own, without the files of
-    this one. 409 `run_active` for a message of the current turn."""
-    return SessionBody.of(await branches.branch(SessionId(session_id), caller.user.id, body.message_id))
+    this one. 409 `run_active` for a message of the current turn; 503 `branch_begins` while the same request copies."""
+    begun = await branches.branch(SessionId(session_id), caller.user.id, body.message_id, body.client_request_id)
+    return SessionBody.of(begun)
 
 
 @router.get("/branches")

@@ -12,16 +12,26 @@ from pymongo import ReturnDocument
 from pymongo.asynchronous.client_session import AsyncClientSession
 from pymongo.errors import DuplicateKeyError
 
-from backend_api.agent.events import BranchDeleted, Event, MessageCompleted, MessageUser, RunQueued, StoredPayload
+from backend_api.agent.events import (
+    BranchDeleted,
+    Event,
+    MessageCompleted,
+    MessageUser,
+    PathSelected,
+    RunQueued,
+    StoredPayload,
+)
 from backend_api.agent.path import path_after
 from backend_api.branches.copies import copied_numbers, copy_bodies, copy_events
-from backend_api.branches.domain import LoggedMessage, RunActiveError, Tree
+from backend_api.branches.domain import LoggedMessage, RequestRepeatedError, RunActiveError, Tree
 from backend_api.branches.ports import Selection
 from backend_api.conversations.domain.entity import Session, SessionStatus
 from backend_api.conversations.domain.errors import MessageDiffersError, SessionNotFoundError, SessionQuotaError
 from backend_api.conversations.mongo.event_documents import (
     insert_events,
     is_repeated_message,
+    is_repeated_request,
+    is_sent,
     message_sent_before,
     number,
     read_events,
@@ -98,8 +108,9 @@ class MongoBranchStore:
         new_run, origin = uuid.uuid4().hex, message_origin()
         payloads = _payloads(selection, new_run)
         said = selection.message
+        sent_as = said.client_message_id if said is not None else None
 
-        async def work(transaction: AsyncClientSession) -> list[Event]:
+        async def work(transaction: AsyncClientSession) -> list[Event] | None:
             owned = {"_id": session_id, "user_id": user_id}
             session = await self._sessions.find_one_and_update(
                 owned | {"active_run_id": None},
@@ -111,6 +122,8 @@ class MongoBranchStore:
             if session is None:
                 if await self._sessions.find_one(owned, {"_id": 1}, session=transaction) is None:
                     raise SessionNotFoundError("There is no such session.")
+                if sent_as is not None and await is_sent(self._database, session_id, sent_as, transaction):
+                    return None
                 raise RunActiveError("The agent is at work, or waits for you. Stop it first, or wait for its end.")
             at, first = session["updated_at"], session["last_seq"] - len(payloads) + 1
             run_id = new_run if selection.run_for else None
@@ -123,14 +136,35 @@ class MongoBranchStore:
             return events
 
         try:
-            return await in_transaction(self._database, work)
+            if (events := await in_transaction(self._database, work)) is not None:
+                return events
         except DuplicateKeyError as error:
-            if said is None or not is_repeated_message(error):
+            if is_repeated_request(error):
+                raise RequestRepeatedError("This request was done already.") from error
+            if not is_repeated_message(error):
                 raise
-            sent = await message_sent_before(self._database, session_id, said.client_message_id)
-            if isinstance(sent.payload, MessageUser):
-                MessageDiffersError.unless_same(sent.payload, said)
-            return [sent]
+        # The same edit was sent before, and its run may be at work.
+        assert said is not None
+        sent = await message_sent_before(self._database, session_id, sent_as)
+        if isinstance(sent.payload, MessageUser):
+            MessageDiffersError.unless_same(sent.payload, said)
+        return [sent]
+
+    async def requested(self, session_id: SessionId, client_request_id: str) -> list[Event]:
+        """One look by an index, and one at the event that follows."""
+        async with store_errors():
+            named = {"session_id": session_id, "client_request_id": client_request_id}
+            first = await self._events.find_one(named, {"seq": 1})
+            if first is None:
+                return []
+            both = {"session_id": session_id, "seq": {"$in": [first["seq"], first["seq"] + 1]}}
+            events = await read_events(self._database, await self._events.find(both).sort("seq", 1).to_list())
+        return [one for one in events if isinstance(one.payload, PathSelected | RunQueued)]
+
+    async def is_begun(self, session_id: SessionId) -> bool:
+        """One look."""
+        async with store_errors():
+            return await self._sessions.find_one({"_id": session_id}, {"_id": 1}) is not None
 
     async def delete(self, session_id: SessionId, deleted: BranchDeleted) -> list[Event]:
         """One event."""
@@ -159,7 +193,10 @@ class MongoBranchStore:
         async with store_errors(within_s=_COPIED_S):
             if at_most and await self._sessions.count_documents({"user_id": target.user_id}, limit=at_most) >= at_most:
                 raise SessionQuotaError.of(at_most)
-            await self._sessions.insert_one(placeholder)
+            try:
+                await self._sessions.insert_one(placeholder)
+            except DuplicateKeyError as error:
+                raise RequestRepeatedError("This conversation has begun already.") from error
             numbers = await copied_numbers(self._database, source.id, ranges)
             last = await copy_events(self._database, source.id, target, numbers)
             await copy_bodies(self._database, source.id, target.id, numbers)

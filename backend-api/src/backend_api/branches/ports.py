@@ -50,7 +50,16 @@ class BranchStore(Protocol):
 
     async def select(self, session_id: SessionId, user_id: UserId, selection: Selection) -> list[Event]:
         """Store it in one transaction. Raises `SessionNotFoundError`, and `RunActiveError` if a run of the session has
-        not ended; for a client's id that was sent before, the result is that message's event alone."""
+        not ended; for a client's id that was sent before, the result is that message's event alone, and for the name of
+        a request that was done before it raises `RequestRepeatedError`."""
+        ...
+
+    async def requested(self, session_id: SessionId, client_request_id: str) -> list[Event]:
+        """The events that the request of this name stored, of its path and of its run; none if it was not done."""
+        ...
+
+    async def is_begun(self, session_id: SessionId) -> bool:
+        """Whether there is a session of this id, be it in the making."""
         ...
 
     async def delete(self, session_id: SessionId, deleted: BranchDeleted) -> list[Event]:
@@ -61,5 +70,5 @@ class BranchStore(Protocol):
         self, source: Session, target: Session, ranges: Sequence[Sequence[int]], *, at_most: int = 0
     ) -> None:
         """Store `target` with these events of `source`, numbered from 1, or nothing. Raises `SessionQuotaError` if its
-        user has `at_most` sessions already; 0 is any number."""
+        user has `at_most` sessions already; 0 is any number; `RequestRepeatedError` if there is a session of its id."""
         ...

@@ -120,6 +120,6 @@ class ExportInvalidError(InvalidError):
 
 
 class ExportFailedError(UnavailableError):
-    """The export exceeded its limits of time and memory."""
+    """The export exceeded its limits of time and memory, or this server lacks a program for it."""
 
     code = "export_failed"

@@ -41,8 +41,8 @@ async def open_writing(
     research: Research | None = None,
     source_budget: Budget | None = None,
 ) -> AsyncGenerator[Parts]:
-    """Open the module. Ports: `writing`, a `Writing`, and `print_talk`, which makes a PDF of a conversation. Without
-    research nothing can be cited."""
+    """Open the module. Ports: `writing`, a `Writing`, and `print_talk`, which makes a PDF of a conversation, where
+    the programs for it are installed. Without research nothing can be cited."""
     records = CorpusRecords(research)
     check, renderer = CheckCitations(records=records), ExportPrograms()
     writing = Writing(
@@ -58,7 +58,8 @@ async def open_writing(
         is_enabled=settings.enable_writing,
     )
     tools = writing_tools(writing, source_budget) if settings.enable_writing else []
-    yield Parts(ports={"writing": writing, "print_talk": PrintTalk(renderer)}, tools=[LocalTools(tools)])
+    printing = {"print_talk": PrintTalk(renderer)} if renderer.missing_for("pdf") is None else {}
+    yield Parts(ports={"writing": writing, **printing}, tools=[LocalTools(tools)])
 
 
 WRITING = Module(

@@ -1112,7 +1112,8 @@ export interface ControlReturnedEvent {
 /**
  * The conversation is another one from here on: the events before this one that are in `path` (each entry is the
  * first and the last number of a range), then this one and all that follow. The others stay in the log, and can be
- * selected again. `message_id` is the message to which the `cause` applies.
+ * selected again. `message_id` is the message to which the `cause` applies, and `client_request_id` the client's name
+ * of the request.
  */
 export interface PathSelectedEvent {
   seq: number
@@ -1123,6 +1124,7 @@ export interface PathSelectedEvent {
   path: number[][]
   cause: 'edit' | 'regenerate' | 'undo' | 'select'
   message_id: string
+  client_request_id: string | null
 }
 /**
  * A message that is on no path shown now is deleted with all that follow it (`messages` in number, itself

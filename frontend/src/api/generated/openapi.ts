@@ -309,6 +309,17 @@ export interface BackgroundOutputBody {
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "BranchBody".
+ */
+export interface BranchBody {
+  message_id: string
+  /**
+   * A name of the client's own for this request, unique in the session: sent again under it, it is done once. 409 `request_differs` where it was another request then.
+   */
+  client_request_id?: string | null
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "BrokenBody".
  */
 export interface BrokenBody {
@@ -1464,6 +1475,16 @@ export interface MovePathBody {
    * The path it gets; folders on the way are made, nothing is replaced.
    */
   destination: string
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "OnceBody".
+ */
+export interface OnceBody {
+  /**
+   * A name of the client's own for this request, unique in the session: sent again under it, it is done once. 409 `request_differs` where it was another request then.
+   */
+  client_request_id?: string | null
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema

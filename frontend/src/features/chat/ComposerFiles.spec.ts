@@ -1,10 +1,13 @@
 // @vitest-environment happy-dom
 import { userEvent } from '@testing-library/user-event'
 import { cleanup, screen } from '@testing-library/vue'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { arrived, field, show } from './composerTesting'
 
-beforeEach(() => localStorage.clear())
+beforeEach(() => {
+  localStorage.clear()
+  sessionStorage.clear()
+})
 afterEach(cleanup)
 
 describe('files of the composer', () => {
@@ -64,5 +67,34 @@ describe('files of the composer', () => {
     arrived()
     expect(await screen.findByText(/^Not sent/)).toBeTruthy()
     expect([field(), emitted()['send']]).toMatchObject([{ value: 'look' }, undefined])
+  })
+  it('says of a file that a reload cut off that it has to be chosen again, and sends nothing without it', async () => {
+    // What the page keeps while a file is on its way.
+    show({ sessionId: 'going' })
+    await userEvent.upload(screen.getByLabelText('Attach files', { selector: 'input' }), [
+      new File(['x'], 'good.txt'),
+      new File(['x'], 'slow.txt'),
+    ])
+    await screen.findByText('slow.txt')
+    await vi.waitFor(() => expect(localStorage.getItem('draft:u:going:files')).toContain('in/good.txt'))
+    const [arrivedFiles, cut] = [localStorage, sessionStorage].map((one) => one.getItem('draft:u:going:files') ?? '')
+    expect(cut).toBe('["slow.txt"]')
+    cleanup()
+    // The page that is loaded then.
+    localStorage.setItem('draft:u:after:files', arrivedFiles ?? '')
+    sessionStorage.setItem('draft:u:after:files', cut ?? '')
+    const { emitted } = show({ sessionId: 'after' })
+    expect(screen.getByText('good.txt')).toBeTruthy()
+    expect(screen.getByRole('alert').textContent).toMatch(/choose it again/)
+    await userEvent.type(field(), 'look{Enter}')
+    expect(screen.getByText(/^Not sent/)).toBeTruthy()
+    const again = screen.getByLabelText('Upload slow.txt again', { selector: 'input' })
+    await userEvent.upload(again, new File(['x'], 'slow.txt'))
+    arrived()
+    await vi.waitFor(() => expect(screen.queryByRole('alert')).toBeNull())
+    await vi.waitFor(() => expect(sessionStorage.getItem('draft:u:after:files')).toBeNull())
+    await userEvent.click(screen.getByRole('button', { name: 'Send' }))
+    expect(emitted()['send']).toEqual([['look', ['in/good.txt', 'in/slow.txt'], false]])
+    expect(localStorage.getItem('draft:u:after:files')).toBeNull()
   })
 })

@@ -7,6 +7,7 @@ import { i18n } from '@/i18n'
 import { laterTexts } from '@/shared/lib/laterTexts'
 import { json, openFakeStream, problem, startFakeServer } from '@/shared/testing/fakeServer'
 import { later } from '@/shared/testing/later'
+import { useBranches } from './branches'
 import { useConversation } from './conversation'
 import MessageEditor from './MessageEditor.vue'
 
@@ -18,6 +19,7 @@ let answer: () => Response | Promise<Response>
 let asked: () => string[]
 
 beforeEach(async () => {
+  localStorage.clear()
   await laterTexts()
   kept = [snapshot('early', '09:00'), snapshot('last', '11:59'), snapshot('after', '12:01')]
   answer = () => json(kept[1])
@@ -106,4 +108,23 @@ it('begins no run while the files are being brought back', async () => {
   await screen.findByText(/The files are back/)
   await userEvent.click(screen.getByRole('button', { name: 'Save and run' }))
   await vi.waitFor(() => expect(asked()).toEqual([RESTORE, '/sessions/s/messages/u/edit']))
+})
+
+it('keeps what is written of each message until it is saved or left, also over a reload', async () => {
+  const box = (): HTMLTextAreaElement => screen.getByRole('textbox', { name: 'Your message' })
+  await show()
+  expect(useBranches().editing).toBeNull()
+  await userEvent.type(box(), ' on')
+  cleanup()
+  await show()
+  expect([box().value, useBranches().editing]).toEqual(['go on', 'u'])
+  // It was not begun by the person, who may write elsewhere.
+  expect(document.activeElement).not.toBe(box())
+  await userEvent.click(screen.getByRole('button', { name: 'Cancel' }))
+  cleanup()
+  await show()
+  expect([box().value, useBranches().editing]).toEqual(['go', null])
+  await userEvent.type(box(), ' further')
+  await userEvent.click(screen.getByRole('button', { name: 'Save' }))
+  await vi.waitFor(() => expect(Object.keys(localStorage).filter((key) => key.includes(':edit'))).toEqual([]))
 })

@@ -2,6 +2,7 @@
 import { cleanup, fireEvent, render, screen } from '@testing-library/vue'
 import { createPinia, setActivePinia } from 'pinia'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { createMemoryHistory, createRouter } from 'vue-router'
 import { i18n } from '@/i18n'
 import { json, openFakeStream, problem, startFakeServer } from '@/shared/testing/fakeServer'
 import { useConversation } from './conversation'
@@ -37,8 +38,18 @@ interface Told {
   since?: number
   /** Answers of a server that is away: the first to the branches, the second to an edit. */
   away?: readonly [Response, Response]
+  /** What happens to the answers of what is asked for again, one after the other; then each comes. */
+  lost?: ((tell: (event: object) => void) => Response)[]
 }
-async function show({ items = [], forks = [], since = 0, away }: Told) {
+async function show({ items = [], forks = [], since = 0, away, lost = [] }: Told) {
+  const told: ((event: object) => void)[] = []
+  let name: unknown = null
+  const orLost =
+    (answer: () => Response) =>
+    ({ body }: { body: unknown }) => {
+      name = (body as Record<string, unknown>)['client_request_id']
+      return lost.shift()?.((event) => told.forEach((tell) => tell(event))) ?? answer()
+    }
   const first = { branches: away?.[0], edit: away?.[1] }
   const take = (name: keyof typeof first, then: Response): Response => {
     const answer = first[name] ?? then
@@ -52,7 +63,9 @@ async function show({ items = [], forks = [], since = 0, away }: Told) {
     'GET /sessions/s/events': ({ path, signal }) => {
       if (path.includes('format=json'))
         return json({ items, last_seq: 9, has_more: false, path: since ? [] : null, path_since: since })
-      return openFakeStream(signal).response
+      const stream = openFakeStream(signal)
+      told.push((event) => stream.send(`data: ${JSON.stringify({ ...event, client_request_id: name })}\n\n`))
+      return stream.response
     },
     'GET /sessions/s/branches': () => take('branches', json({ items: forks })),
     'GET /sessions/s/snapshots': () => json({ items: [], max_count: 5 }),
@@ -60,11 +73,17 @@ async function show({ items = [], forks = [], since = 0, away }: Told) {
     'POST /sessions/s/messages/u1/edit': () => json({ message_id: 'u6', run_id: 'r', seq: 6, duplicate: false }),
     'POST /sessions/s/messages/u5/edit': () =>
       take('edit', json({ message_id: 'u6', run_id: 'r', seq: 6, duplicate: false })),
-    'POST /sessions/s/messages/u1/undo': () => json({ text: 'one', attachments: [] }),
+    'POST /sessions/s/messages/u1/undo': orLost(() => json({ text: 'one', attachments: [] })),
+    'POST /sessions/s/messages/a2/regenerate': orLost(() =>
+      json({ message_id: 'u1', run_id: 'r', seq: 1, duplicate: true }, 202),
+    ),
+    'POST /sessions/s/branch': orLost(() => json({ id: 'other', title: '' }, 201)),
     'DELETE /sessions/s/branches/u1': () => json({ messages: 2 }),
   })
   await useConversation().open('s')
-  const { emitted } = render(TranscriptView, { props: { sessionId: 's' }, global: { plugins: [i18n, pinia] } })
+  const routes = [{ path: '/:all(.*)', component: { template: '<p />' } }]
+  const router = createRouter({ history: createMemoryHistory(), routes })
+  const { emitted } = render(TranscriptView, { props: { sessionId: 's' }, global: { plugins: [i18n, pinia, router] } })
   return { asked: () => calls.filter(({ method }) => method !== 'GET'), emitted }
 }
 const button = (name: string) => screen.findByRole('button', { name })
@@ -104,6 +123,57 @@ it('reads the branches once the server is there again, and edits under the same 
   await vi.waitFor(() => expect(asked()).toHaveLength(2))
   const [first, second] = asked().map(({ body }) => body)
   expect(second).toEqual(first)
+})
+
+const cut = (): Response => problem(503, 'unavailable')
+
+it.each([
+  ['Answer again', 'regenerate'],
+  ['Undo from here', 'undo'],
+  ['Branch into a new conversation', 'branch'],
+])('asks again under the same name where no answer came, and once where it is pressed twice: %s', async (name, way) => {
+  const { asked } = await show({ items: [user(1, 'one'), answer(2, 'first')], lost: [cut] })
+  const press = (await screen.findAllByRole('button', { name })).at(-1) as HTMLElement
+  await Promise.all([fireEvent.click(press), fireEvent.click(press)])
+  await screen.findByRole('alert')
+  expect(asked()).toHaveLength(1)
+  await fireEvent.click(press)
+  await vi.waitFor(() => expect(asked()).toHaveLength(2))
+  await vi.waitFor(() => expect(screen.queryByRole('alert')).toBeNull())
+  const [first, second] = asked()
+  expect(first).toMatchObject({ path: expect.stringContaining(way), body: { client_request_id: expect.any(String) } })
+  expect(second).toMatchObject({ path: first?.path, body: first?.body as object })
+})
+
+it('gets what is undone though the answer was lost, once the stream tells that it was done', async () => {
+  const lost = [
+    (tell: (event: object) => void) => {
+      tell(selected(10))
+      return cut()
+    },
+  ]
+  const { asked, emitted } = await show({ items: [user(1, 'one'), answer(2, 'first')], lost })
+  await fireEvent.click(await button('Undo from here'))
+  await vi.waitFor(() => expect(emitted()['giveBack']).toEqual([['one']]))
+  expect(asked().map(({ body }) => body)).toEqual([asked()[0]?.body, asked()[0]?.body])
+})
+
+it('means another one, and has another name, once the effect of the lost one is shown', async () => {
+  let tell: (event: object) => void = () => undefined
+  const lost = [
+    (send: (event: object) => void) => {
+      tell = send
+      return cut()
+    },
+  ]
+  const { asked } = await show({ items: [user(1, 'one'), answer(2, 'first')], lost })
+  await fireEvent.click(await button('Answer again'))
+  await screen.findByRole('alert')
+  tell(selected(10))
+  await vi.waitFor(() => expect(screen.queryByRole('alert')).toBeNull())
+  await fireEvent.click(await button('Answer again'))
+  await vi.waitFor(() => expect(asked()).toHaveLength(2))
+  expect(asked()[1]?.body).not.toEqual(asked()[0]?.body)
 })
 
 it('saves a message without running it, and gives back what is undone', async () => {

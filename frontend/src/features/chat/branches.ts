@@ -2,9 +2,11 @@ import { defineStore } from 'pinia'
 import { computed, ref, shallowRef, watch } from 'vue'
 import { call } from '@/api/client'
 import type { Fork, ForkList, Session, Undone } from '@/api/types'
+import { useAuth } from '@/features/auth'
 import { useSessions } from '@/features/sessions'
 import { createId } from '@/shared/lib/ids'
 import { useConversation } from './conversation'
+import { recallEdited } from './drafts'
 import { isForLater, LATER_MS } from './outbox'
 
 /** A fork of the path that is shown, and which of its ways that is; -1 where none is. */
@@ -23,9 +25,12 @@ export interface FocusAfter {
 export const useBranches = defineStore('branches', () => {
   const conversation = useConversation()
   const sessions = useSessions()
+  const auth = useAuth()
   const forks = shallowRef<readonly KnownFork[]>([])
   /** The message that is being changed. */
   const editing = ref<string | null>(null)
+  /** The person has just begun that, and writes there next. */
+  const opened = ref(false)
   /** The one whose actions a long press has brought out. */
   const pressed = ref<string | null>(null)
   const busy = ref<string | null>(null)
@@ -89,25 +94,61 @@ export const useBranches = defineStore('branches', () => {
     }
   }
 
-  /** An edit whose answer did not come goes again under the same id, under which it is made once. */
-  let tried: { readonly asked: string; readonly id: string } | null = null
-  async function edit(at: string, text: string, run: boolean, withoutFiles: boolean): Promise<void> {
+  function begin(at: string): void {
+    editing.value = at
+    opened.value = true
+  }
+  // One that was being changed when the page went is there again.
+  watch(
+    () => (conversation.phase === 'ready' ? conversation.sessionId : null),
+    (id) => (editing.value = id === null ? null : recallEdited(auth.user?.id ?? null, id)),
+    { immediate: true },
+  )
+
+  /** What had no answer goes again under the same id, under which it is done once. */
+  let tried: { readonly asked: string; readonly id: string; readonly again: () => unknown } | null = null
+  async function once(at: string, asked: unknown, work: (path: string, id: string) => Promise<void>): Promise<boolean> {
+    if (busy.value !== null) return false
+    const wanted = JSON.stringify([conversation.sessionId, at, asked])
+    const id = tried?.asked === wanted ? tried.id : createId()
+    tried = { asked: wanted, id, again: () => once(at, asked, work) }
+    const isDone = await act(at, (path) => work(path, id))
+    if (isDone) tried = null
+    else if (id === conversation.pathRequest) learn()
+    return isDone
+  }
+  let learnt = ''
+  /** It was done, and only its answer was lost, which has what an undone message said. */
+  function learn(): void {
+    if (tried === null || busy.value !== null || tried.id === learnt) return
+    problem.value = null
+    learnt = tried.id
+    if (tried.asked.endsWith('"undo"]')) tried.again()
+    else tried = null
+  }
+  watch(
+    () => conversation.pathRequest,
+    (id) => id !== null && id === tried?.id && learn(),
+  )
+  async function edit(at: string, text: string, run: boolean, withoutFiles: boolean): Promise<boolean> {
     const body = { text, run, ...(withoutFiles ? { attachments: [] } : {}) }
-    const asked = JSON.stringify([at, body])
-    if (tried?.asked !== asked) tried = { asked, id: createId() }
-    const sent = { body: { ...body, client_message_id: tried.id } }
-    const done = await act(at, async (path) => void (await call('POST', `${path}/messages/${at}/edit`, sent)))
-    if (!done) return
-    tried = null
-    editing.value = null
+    const isDone = await once(at, ['edit', body], async (path, id) => {
+      await call('POST', `${path}/messages/${at}/edit`, { body: { ...body, client_message_id: id } })
+    })
+    if (isDone) editing.value = null
+    return isDone
   }
   const regenerate = (at: string): Promise<boolean> =>
-    act(at, async (path) => void (await call('POST', `${path}/messages/${at}/regenerate`)))
-  const undo = (at: string): Promise<boolean> =>
-    act(at, async (path) => {
-      const { text } = await call<Undone>('POST', `${path}/messages/${at}/undo`)
-      givenBack.value = { sessionId: conversation.sessionId ?? '', text }
+    once(at, 'regenerate', async (path, id) => {
+      await call('POST', `${path}/messages/${at}/regenerate`, { body: { client_request_id: id } })
     })
+  function undo(at: string): Promise<boolean> {
+    const sessionId = conversation.sessionId ?? ''
+    return once(at, 'undo', async (path, id) => {
+      const { text } = await call<Undone>('POST', `${path}/messages/${at}/undo`, { body: { client_request_id: id } })
+      givenBack.value = { sessionId, text }
+    })
+  }
   function show(at: string, direction: FocusAfter['direction'] = 1): Promise<boolean> {
     focusAfter.value = { shown: at, direction }
     return act(at, async (path) => void (await call('PUT', `${path}/path`, { body: { message_id: at } })))
@@ -117,15 +158,15 @@ export const useBranches = defineStore('branches', () => {
   /** The id of a conversation of its own that begins with what was said up to there. */
   async function branch(at: string): Promise<string | null> {
     let made: Session | null = null
-    await act(at, async (path) => {
-      made = await call<Session>('POST', `${path}/branch`, { body: { message_id: at } })
+    await once(at, 'branch', async (path, id) => {
+      made = await call<Session>('POST', `${path}/branch`, { body: { message_id: at, client_request_id: id } })
       sessions.keep(made)
     })
     return (made as Session | null)?.id ?? null
   }
 
   return {
-    ...{ forks, byChild, byAfter, atEnd, editing, pressed, busy, problem, givenBack, focusAfter },
+    ...{ forks, byChild, byAfter, atEnd, editing, opened, begin, pressed, busy, problem, givenBack, focusAfter },
     ...{ edit, regenerate, undo, show, remove, branch },
   }
 })

@@ -70,6 +70,8 @@ export const useConversation = defineStore('conversation', () => {
       return false
     },
   })
+  /** The name of the request by which the path was selected last. */
+  const pathRequest = ref<string | null>(null)
   const outbox = computed(() => (sessionId.value ? outboxes.of(sessionId.value) : []))
 
   /** There is something to write to, or will be in a moment. */
@@ -97,7 +99,10 @@ export const useConversation = defineStore('conversation', () => {
   function take(event: WireEvent): void {
     if (event.session_id !== sessionId.value) return
     passFrame(event)
-    if (event.type === 'path.selected' && event.seq > state.lastSeq) return void showOtherPath(event.session_id)
+    if (event.type === 'path.selected' && event.seq > state.lastSeq) {
+      pathRequest.value = event.client_request_id ?? null
+      return void showOtherPath(event.session_id)
+    }
     const before = state
     state = reduce(state, event)
     if (state === before) return
@@ -268,6 +273,7 @@ export const useConversation = defineStore('conversation', () => {
     isCutOff,
     reconnect: () => stream?.reconnect(),
     outbox,
+    pathRequest,
     isStopping: stop.isStopping,
     isStopHeld: stop.isHeld,
     stopProblem: stop.problem,

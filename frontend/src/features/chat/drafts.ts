@@ -1,5 +1,6 @@
-import { ref, shallowRef, type Ref, type ShallowRef } from 'vue'
-import { DRAFT, recall, recallJson, remember } from '@/shared/lib/storage'
+import { effectScope, ref, shallowRef, watch, type Ref, type ShallowRef } from 'vue'
+import { ApiError } from '@/api/problems'
+import { DRAFT, recall, recallInTab, recallJson, remember, rememberInTab } from '@/shared/lib/storage'
 import { createId } from '@/shared/lib/ids'
 
 export interface Upload {
@@ -8,7 +9,7 @@ export interface Upload {
   readonly progress: number
   readonly path: string | null
   readonly problem: unknown
-  /** Null after a reload: it has arrived, and only its place is known. */
+  /** Null after a reload: it has arrived, and only its place is known, or it was cut off and has to be chosen again. */
   readonly file: File | null
 }
 
@@ -34,7 +35,10 @@ export function keepDraft(writer: string | null, sessionId: string | null, text:
   remember(keyOf(writer, sessionId), text || null)
 }
 
-/** Files that have arrived wait in the workspace for the message that names them, also over a reload. */
+/**
+ * Files that have arrived wait in the workspace for the message that names them, also over a reload. Those that had not
+ * are named to this tab alone, since another one may still be sending them.
+ */
 interface Arrived {
   readonly name: string
   readonly path: string
@@ -43,23 +47,58 @@ const filesKeyOf = (writer: string | null, sessionId: string | null): string => 
 const areArrived = (value: unknown): value is Arrived[] =>
   Array.isArray(value) &&
   value.every((one: Partial<Arrived> | null) => typeof one?.name === 'string' && typeof one.path === 'string')
+const areNames = (value: unknown): value is string[] =>
+  Array.isArray(value) && value.every((name) => typeof name === 'string')
 
 export function keepFiles(writer: string | null, sessionId: string | null, list: readonly Upload[]): void {
   const arrived = list.flatMap(({ name, path }) => (path === null ? [] : [{ name, path }]))
-  const isKept = sessionId !== null && arrived.length > 0
-  remember(filesKeyOf(writer, sessionId), isKept ? JSON.stringify(arrived) : null)
+  const cut = list.flatMap(({ name, path }) => (path === null ? [name] : []))
+  const key = filesKeyOf(writer, sessionId)
+  remember(key, sessionId !== null && arrived.length > 0 ? JSON.stringify(arrived) : null)
+  rememberInTab(key, cut.length > 0 ? JSON.stringify(cut) : null)
 }
 
+/** A page can't read a file again by itself: whoever attached it has to choose it once more. */
+const CUT = new ApiError(0, 'upload_cut', '')
+
 function recallFiles(writer: string | null, sessionId: string | null): Upload[] {
-  const kept = recallJson(filesKeyOf(writer, sessionId), areArrived, [])
-  return kept.map(({ name, path }) => ({ id: createId(), name, path, progress: 1, problem: null, file: null }))
+  const key = filesKeyOf(writer, sessionId)
+  const kept = recallJson(key, areArrived, [])
+  const cut = recallJson(key, areNames, [], recallInTab)
+  return [
+    ...kept.map(({ name, path }) => ({ id: createId(), name, path, progress: 1, problem: null, file: null })),
+    ...cut.map((name) => ({ id: createId(), name, path: null, progress: 0, problem: CUT, file: null })),
+  ]
 }
 
 export function trayOf(writer: string | null, sessionId: string | null): UploadTray {
   const key = keyOf(writer, sessionId)
-  const tray = trays.get(key) ?? { sessionId, list: shallowRef(recallFiles(writer, sessionId)), sends: ref(null) }
+  const known = trays.get(key)
+  if (known) return known
+  const tray: UploadTray = { sessionId, list: shallowRef(recallFiles(writer, sessionId)), sends: ref(null) }
+  // Also what happens to it while nobody looks at it.
+  effectScope(true).run(() => {
+    const named = (): string => JSON.stringify([tray.sessionId, tray.list.value.map(({ name, path }) => [name, path])])
+    watch(named, () => keepFiles(writer, tray.sessionId, tray.list.value), { flush: 'sync' })
+  })
   trays.set(key, tray)
   return tray
+}
+
+const editKeyOf = (writer: string | null, sessionId: string): string => `${keyOf(writer, sessionId)}:edit`
+
+/** What a message is being changed to, until that is saved or left. */
+export function recallEdit(writer: string | null, sessionId: string, messageId: string): string | null {
+  return recall(`${editKeyOf(writer, sessionId)}:${messageId}`)
+}
+/** Null: it is over. */
+export function keepEdit(writer: string | null, sessionId: string, messageId: string, text: string | null): void {
+  remember(`${editKeyOf(writer, sessionId)}:${messageId}`, text)
+  remember(editKeyOf(writer, sessionId), text === null ? null : messageId)
+}
+/** The message that was being changed last, and is still. */
+export function recallEdited(writer: string | null, sessionId: string): string | null {
+  return recall(editKeyOf(writer, sessionId))
 }
 
 /** The conversation is gone: what was being written there is for the next one. Answers whether there was anything. */
@@ -79,4 +118,6 @@ export function adoptDraft(writer: string | null, sessionId: string): void {
   trays.delete(keyOf(writer, null))
   tray.sessionId = sessionId
   trays.set(keyOf(writer, sessionId), tray)
+  keepFiles(writer, null, [])
+  keepFiles(writer, sessionId, tray.list.value)
 }

@@ -97,6 +97,27 @@ describe('useUploads', () => {
     expect(trayOf('u', 'second').list.value).toEqual([])
     expect(trayOf('u', 'first').list.value.map((upload) => upload.path)).toEqual(['in/one.txt', 'in/two.txt'])
   })
+  it('are remembered as they are also while another conversation is looked at', async () => {
+    let started = (): void => undefined
+    hasStarted = new Promise((resolve) => (started = resolve))
+    let looksAt = trayOf('u', null)
+    const uploads = useUploads(
+      () => looksAt,
+      () => {
+        adoptDraft('u', 'away')
+        return Promise.resolve('away')
+      },
+    )
+    const uploading = uploads.add(named('one.txt'))
+    await new Promise((resolve) => setTimeout(resolve))
+    expect(sessionStorage.getItem('draft:u:new:files')).toBeNull()
+    expect(sessionStorage.getItem('draft:u:away:files')).toBe('["one.txt"]')
+    looksAt = trayOf('u', 'elsewhere')
+    started()
+    await uploading
+    expect(sessionStorage.getItem('draft:u:away:files')).toBeNull()
+    expect(localStorage.getItem('draft:u:away:files')).toContain('in/one.txt')
+  })
   it('go along with the draft when the conversation begins', async () => {
     keepDraft('u', null, 'look at')
     const uploads = useUploads(

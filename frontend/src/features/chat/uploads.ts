@@ -29,10 +29,10 @@ export function useUploads(tray: () => UploadTray, begin: () => Promise<string>)
     where.list.value = where.list.value.map((upload) => (upload.id === id ? { ...upload, ...fields } : upload))
   }
 
-  async function start(upload: Upload, where = tray()): Promise<void> {
-    const { file } = upload
+  /** One that was cut off by a reload has no `file` but the one that is chosen again. */
+  async function start(upload: Upload, where = tray(), file = upload.file): Promise<void> {
     if (!file) return
-    change(where, upload.id, { problem: null, progress: 0 })
+    change(where, upload.id, { problem: null, progress: 0, file, name: file.name })
     try {
       refuseTooLarge(file)
       await inTurn(where, () => send(upload, file, where))

@@ -1,7 +1,8 @@
 // @vitest-environment happy-dom
 import { cleanup, render, screen, within } from '@testing-library/vue'
 import userEvent from '@testing-library/user-event'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { createPinia } from 'pinia'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { KeptResource, TaskInfo, WireEvent } from '@/api/types'
 import { i18n } from '@/i18n'
 import { json, problem, startFakeServer } from '@/shared/testing/fakeServer'
@@ -25,6 +26,7 @@ const task = (id: string, more: Partial<TaskInfo> = {}): TaskInfo => ({
   ...more,
 })
 
+beforeEach(() => localStorage.clear())
 afterEach(() => {
   cleanup()
   vi.unstubAllGlobals()
@@ -34,7 +36,7 @@ function show(props: { tasks?: TaskInfo[]; kept?: KeptResource[] } = {}) {
   const showFile = vi.fn()
   render(ResourcesPanel, {
     props: { sessionId: 's', tasks: [], kept: [], showFile, ...props },
-    global: { plugins: [i18n] },
+    global: { plugins: [i18n, createPinia()] },
   })
   return showFile
 }
@@ -63,6 +65,30 @@ describe('what is kept with a conversation', () => {
     expect(showFile).toHaveBeenCalledWith('results/t.csv')
     await userEvent.click(screen.getByRole('button', { name: 'Show text of Known' }))
     expect(await screen.findByText('drink')).toBeTruthy()
+  })
+
+  it('keeps a half-typed task over a reload and asks nothing of who leaves', async () => {
+    startFakeServer({
+      'POST /sessions/s/tasks': () => json(task('2'), 201),
+      'PATCH /sessions/s/tasks/1': () => json(task('1')),
+    })
+    const again = (): void => {
+      const leaving = new Event('beforeunload', { cancelable: true })
+      window.dispatchEvent(leaving)
+      expect(leaving.defaultPrevented).toBe(false)
+      cleanup()
+      show({ tasks: [task('1')] })
+    }
+    const value = (name: string): string => screen.getByRole<HTMLInputElement>('textbox', { name }).value
+    show({ tasks: [task('1')] })
+    await userEvent.type(screen.getByRole('textbox', { name: 'Task' }), 'Read the half')
+    again()
+    expect(value('Task')).toBe('Read the half')
+    await userEvent.click(screen.getByRole('button', { name: 'Add task' }))
+    await vi.waitFor(() => expect(value('Task')).toBe(''))
+    again()
+    expect(value('Task')).toBe('')
+    expect(Object.keys(localStorage)).toEqual([])
   })
 
   it('is added, and what the server refuses is told beside it', async () => {

@@ -87,6 +87,15 @@ describe('the dialog that shares', () => {
       include: ['thinking'],
     })
   })
+  it('says that this server makes no PDF, and what to save instead', async () => {
+    const words = 'This server makes no PDF. Save the conversation as Markdown.'
+    const server = show({ 'GET /sessions/s1/export': () => problem(503, 'no_pdf', words) })
+    const button = await screen.findByRole('button', { name: 'PDF' })
+    await userEvent.click(button)
+    expect((await screen.findByRole('alert')).textContent).toContain(words)
+    expect(server.calls.filter(({ path }) => path.includes('export'))).toHaveLength(1)
+    expect(button.getAttribute('aria-busy')).not.toBe('true')
+  })
   it('says what is wrong where no link is made', async () => {
     show({ 'POST /sessions/s1/shares': () => problem(409, 'share_quota', 'You have 200 links.') })
     await userEvent.click(await screen.findByRole('button', { name: 'Make a link to this snapshot' }))

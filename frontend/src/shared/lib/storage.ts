@@ -1,24 +1,31 @@
-/** Local storage that may be full or forbidden: what can't be kept is simply not remembered. */
-export function remember(key: string, value: string | null): void {
+/** Storage that may be full or forbidden: what can't be kept is simply not remembered. */
+function write(storage: () => Storage, key: string, value: string | null): void {
   try {
-    if (value === null) localStorage.removeItem(key)
-    else localStorage.setItem(key, value)
+    if (value === null) storage().removeItem(key)
+    else storage().setItem(key, value)
   } catch {
     return
   }
 }
-
-export function recall(key: string): string | null {
+function read(storage: () => Storage, key: string): string | null {
   try {
-    return localStorage.getItem(key)
+    return storage().getItem(key)
   } catch {
     return null
   }
 }
+const shared = (): Storage => localStorage
+const ofTab = (): Storage => sessionStorage
 
-export function recallJson<T>(key: string, isValid: (value: unknown) => value is T, otherwise: T): T {
+export const remember = (key: string, value: string | null): void => write(shared, key, value)
+export const recall = (key: string): string | null => read(shared, key)
+/** The same for this tab alone, over its reloads. */
+export const rememberInTab = (key: string, value: string | null): void => write(ofTab, key, value)
+export const recallInTab = (key: string): string | null => read(ofTab, key)
+
+export function recallJson<T>(key: string, isValid: (value: unknown) => value is T, otherwise: T, from = recall): T {
   try {
-    const value: unknown = JSON.parse(recall(key) ?? 'null')
+    const value: unknown = JSON.parse(from(key) ?? 'null')
     return isValid(value) ? value : otherwise
   } catch {
     return otherwise
@@ -34,13 +41,15 @@ export const outboxOf = (account: string): string => `outbox:${account}:`
 export const textsOf = (account: string): string => `writing:${account}:`
 export const stopsOf = (account: string): string => `stop:${account}:`
 
-export function namesBeginning(...beginnings: string[]): string[] {
+function namesIn(storage: () => Storage, ...beginnings: string[]): string[] {
   try {
-    return Object.keys(localStorage).filter((name) => beginnings.some((beginning) => name.startsWith(beginning)))
+    return Object.keys(storage()).filter((name) => beginnings.some((beginning) => name.startsWith(beginning)))
   } catch {
     return []
   }
 }
+
+export const namesBeginning = (...beginnings: string[]): string[] => namesIn(shared, ...beginnings)
 
 const isList = (value: unknown): value is unknown[] => Array.isArray(value)
 
@@ -56,4 +65,5 @@ export const countUnsavedTexts = (account: string): number => namesBeginning(tex
 export function forgetUnsentWords(account: string): void {
   for (const name of namesBeginning(DRAFT, BEGUN_ANSWER, outboxOf(account), textsOf(account), stopsOf(account)))
     remember(name, null)
+  for (const name of namesIn(ofTab, DRAFT)) rememberInTab(name, null)
 }

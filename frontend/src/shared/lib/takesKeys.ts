@@ -2,8 +2,11 @@
 const TAKES_KEYS =
   'input, textarea, select, [contenteditable], canvas, [role=dialog], [role=alertdialog], [role=menu], [role=listbox]'
 
+/** Whether a key belongs to an input method, which composes a word: the key that chooses it sends and closes nothing. */
+export const isComposed = (event: KeyboardEvent): boolean => event.isComposing || event.keyCode === 229
+
 /** Whether a key that was pressed means what stands there, and not the page. */
 export function isTaken(event: KeyboardEvent): boolean {
-  if (event.defaultPrevented || event.isComposing || event.keyCode === 229) return true
+  if (event.defaultPrevented || isComposed(event)) return true
   return event.target instanceof Element && event.target.closest(TAKES_KEYS) !== null
 }

@@ -3,7 +3,11 @@ that is shown."""
 
 from __future__ import annotations
 
+import asyncio
+from functools import partial
 from typing import Any
+
+import pytest
 
 from backend_api.agent.events import (
     BodyReference,
@@ -201,6 +205,70 @@ async def test_of_two_edits_at_once_one_is_made_and_one_sent_twice_is_made_once(
     again = await talk.ask("POST", f"/messages/{asked}/edit", body, 202)
     assert (again["duplicate"], again["message_id"]) == (True, went["message_id"])
     assert await talk.shown() == ["uno", "primo"]
+
+
+async def test_an_edit_sent_again_while_its_run_is_at_work_is_the_same(gateway: Gateway) -> None:
+    talk = await talk_of(gateway)
+    asked, _ = await talk.say("one", "first")
+    body = {"text": "uno", "run": True, "client_message_id": "c-1"}
+    went, again = await asyncio.gather(
+        *(talk.ask("POST", f"/messages/{asked}/edit", body, 202) for _ in range(2)),
+    )
+    assert went["run_id"] == again["run_id"]
+    assert sorted([went["duplicate"], again["duplicate"]]) == [False, True]
+    await talk.answer(went["run_id"], "primo")
+    assert await talk.shown() == ["uno", "primo"]
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+async def test_a_request_to_answer_again_is_done_once_however_often_it_is_sent(
+    gateway: Gateway, *, at_once: bool
+) -> None:
+    talk = await talk_of(gateway)
+    asked, first = await talk.say("one", "first")
+    again = partial(talk.ask, "POST", f"/messages/{first}/regenerate", {"client_request_id": "r-1"}, 202)
+    told = await asyncio.gather(*(again() for _ in range(4))) if at_once else [await again()]
+    run_id = told[0]["run_id"]
+    await talk.answer(run_id, "other")
+    # The answer of the first was lost, and by now all of it is over.
+    told.append(await again())
+    assert {(one["run_id"], one["message_id"]) for one in told} == {(run_id, asked)}
+    assert [one["duplicate"] for one in told].count(False) == 1
+    ((_, ways),) = await talk.forks()
+    assert [(id_, shown) for id_, _, shown in ways] == [(first, False), (f"a-{run_id}", True)]
+    refused = await talk.ask("POST", f"/messages/{asked}/undo", {"client_request_id": "r-1"})
+    assert (refused["status_code"], refused["code"]) == (409, "request_differs")
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+async def test_what_is_undone_is_undone_once_and_given_back_each_time(gateway: Gateway, *, at_once: bool) -> None:
+    talk = await talk_of(gateway)
+    await talk.say("one", "first")
+    asked, _ = await talk.say("two", "second")
+    again = partial(talk.ask, "POST", f"/messages/{asked}/undo", {"client_request_id": "u-1"}, 200)
+    told = await asyncio.gather(*(again() for _ in range(4))) if at_once else [await again()]
+    await talk.say("three", "third")
+    # Sent again, or by a tab that still shows it: what was said since stays.
+    told += [await again(), await talk.ask("POST", f"/messages/{asked}/undo", status=200)]
+    assert {one["text"] for one in told} == {"two"}
+    assert await talk.shown() == ["one", "first", "three", "third"]
+    events = await gateway.ports.log.read(talk.id, after=0, limit=1_000)
+    assert [one.payload.type for one in events].count("path.selected") == 1
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+async def test_a_conversation_is_branched_once_however_often_it_is_asked_for(
+    gateway: Gateway, *, at_once: bool
+) -> None:
+    talk = await talk_of(gateway)
+    asked, _ = await talk.say("one", "first")
+    body = {"message_id": asked, "client_request_id": "b-1"}
+    again = partial(talk.ask, "POST", "/branch", body, 201)
+    told = await asyncio.gather(*(again() for _ in range(4))) if at_once else [await again(), await again()]
+    assert len({one["id"] for one in told}) == 1
+    other = await talk.ask("POST", "/branch", body | {"client_request_id": "b-2"}, 201)
+    listed = (await gateway.client.get("/api/sessions", headers=talk.headers)).json()["items"]
+    assert {one["id"] for one in listed} == {talk.id, told[0]["id"], other["id"]}
 
 
 async def test_bad_input_has_a_clear_answer(gateway: Gateway) -> None:

@@ -15,6 +15,7 @@ from beanie import PydanticObjectId
 from backend_api.folders import domain
 from backend_api.folders.application import folder_files
 from backend_api.folders.mongo import files as stored
+from backend_api.kit.ids import SessionId
 from backend_api.sandboxes.domain.entity import Sandbox
 from backend_api.sandboxes.ports import Download
 from support.gateway import Gateway
@@ -131,6 +132,80 @@ async def test_a_file_without_end_in_a_workspace_is_not_read_to_its_end(
     monkeypatch.setattr(gateway.workspace, "download", endless)
     assert "folder/notes (2).txt" in await workspace(gateway, anna, session_id)
     assert sent <= domain.MAX_FILE_BYTES + 2 * 1024**2
+
+
+async def test_of_an_upload_that_is_cut_what_is_whole_is_there_and_sent_again_nothing_is_double(
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    anna = await gateway.user("anna")
+    work = await folder(gateway, anna)
+    headers = anna | {"Content-Type": "multipart/form-data; boundary=b"}
+
+    def part(name: str, content: bytes) -> bytes:
+        return f'--b\r\nContent-Disposition: form-data; name="files"; filename="{name}"\r\n\r\n'.encode() + content
+
+    big = b"x" * (2 * stored.PART_BYTES)
+
+    async def cut() -> AsyncIterator[bytes]:
+        yield part("a.txt", b"whole\r\n") + part("b.bin", big)
+        while await names(gateway, anna, work) != ["a.txt"]:
+            await asyncio.sleep(0.01)
+        raise ConnectionError("the tab was closed")
+
+    with pytest.raises(ConnectionError):
+        await gateway.client.post(f"/api/folders/{work}/files", content=cut(), headers=headers)
+    assert await names(gateway, anna, work) == ["a.txt"]
+    # A worker that is killed in the middle leaves parts that nobody lists.
+    left = stored.FolderFilePartDocument(folder_id=work, version="of the killed", part=0, content=b"x")
+    await left.insert()
+    monkeypatch.setattr(stored, "LEFT_AFTER", timedelta(seconds=-1))
+    await add(gateway, anna, work, a_txt=b"whole", b_bin=big)
+    assert await names(gateway, anna, work) == ["a.txt", "b.bin"]
+    parts = await stored.FolderFilePartDocument.find({"folder_id": work}).to_list()
+    assert sorted((len(one.content), one.part) for one in parts) == [
+        (5, 0),
+        (stored.PART_BYTES, 0),
+        (stored.PART_BYTES, 1),
+    ]
+    session_id = await within(gateway, anna, work)
+    assert await workspace(gateway, anna, session_id) == {"folder/a.txt": "whole", "folder/b.bin": big.decode()}
+
+
+async def claimed_by_one_that_died(gateway: Gateway, session_id: str, after_its_upload: bool) -> None:
+    """A worker that has claimed the placement of all files, and was killed before it said that it is done."""
+    session = await gateway.database["sessions"].find_one({"_id": session_id})
+    assert session is not None
+    for one in await stored.MongoFolderFiles(gateway.database).of_folder(session["folder_id"]):
+        assert await stored.MongoPlacements().claim(SessionId(session_id), one)
+        if after_its_upload:
+            gateway.workspace.files.setdefault(session_id, {})[f"folder/{one.name}"] = b"read me"
+
+
+@pytest.mark.parametrize("after_its_upload", [False, True])
+async def test_another_takes_over_from_one_that_died_while_it_put_a_file_there(
+    gateway: Gateway, after_its_upload: bool
+) -> None:
+    anna = await gateway.user("anna")
+    work = await folder(gateway, anna)
+    await add(gateway, anna, work, notes_txt=b"read me")
+    session_id = await within(gateway, anna, work)
+    await claimed_by_one_that_died(gateway, session_id, after_its_upload)
+    before = await workspace(gateway, anna, session_id)
+    # It may still be at work: nobody interferes.
+    assert before == ({"folder/notes.txt": "read me"} if after_its_upload else {})
+    await later(gateway, session_id, stored.TAKEN_OVER_S - 10)
+    assert await workspace(gateway, anna, session_id) == before
+    await later(gateway, session_id, 20)
+    await asyncio.gather(*(workspace(gateway, anna, session_id) for _ in range(5)))
+    assert await workspace(gateway, anna, session_id) == {"folder/notes.txt": "read me"}
+    placed = await stored.FolderPlacementDocument.find({"session_id": session_id}).to_list()
+    assert [(one.is_done, one.path) for one in placed] == [(True, "folder/notes.txt")]
+
+
+async def later(gateway: Gateway, session_id: str, seconds: float) -> None:
+    """For the database, whose clock decides, the claims are older by then."""
+    aged = [{"$set": {"claimed_at": {"$subtract": ["$claimed_at", round(seconds * 1000)]}}}]
+    await gateway.database["folder_placements"].update_many({"session_id": session_id}, aged)
 
 
 async def test_two_who_ask_for_the_computer_at_once_put_a_file_there_once(gateway: Gateway) -> None:

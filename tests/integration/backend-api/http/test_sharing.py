@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import httpx
+import pypandoc
 import pypdfium2
 import pytest
 
@@ -442,6 +443,22 @@ async def test_a_conversation_is_exported_as_pages_whose_text_can_be_selected(
     assert_problem(await gateway.client.get(url, params={"format": "pdf"}, headers=bert), 404, "session_not_found")
     monkeypatch.setattr(export_session, "MOST_PRINTED_CHARACTERS", 20)
     assert_problem(await gateway.client.get(url, params={"format": "pdf"}, headers=anna), 413, "too_long_to_print")
+
+
+async def test_where_the_programs_for_a_pdf_are_missing_it_is_said_and_all_else_works(
+    mongo_server: Server, redis_server: Server, mongo_database_name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing() -> str:
+        raise OSError("No pandoc was found")
+
+    monkeypatch.setattr(pypandoc, "get_pandoc_path", missing)
+    async with run_gateway(mongo_server.uri, mongo_database_name, redis_server.uri) as gateway:
+        anna = await gateway.user("anna")
+        url = f"/api/sessions/{await written(gateway, anna)}/export"
+        refused = await gateway.client.get(url, params={"format": "pdf"}, headers=anna)
+        assert_problem(refused, 503, "no_pdf")
+        assert refused.json()["detail"] == "This server makes no PDF. Save the conversation as Markdown."
+        assert (await gateway.client.get(url, params={"format": "md"}, headers=anna)).status_code == 200
 
 
 def pdf_text(content: bytes) -> str:

@@ -25,12 +25,12 @@ MIB = 1 << 20
 ROOM = 10 * MIB
 
 
-async def form(files: list[tuple[str, int]], *, cut: bool = False) -> AsyncGenerator[bytes]:
+async def form(files: list[tuple[str, int]], *, cut: bool = False, of: bytes = b"x") -> AsyncGenerator[bytes]:
     """A multipart body of files, each so many MiB, 64 KiB at once."""
     for name, size in files:
         yield f'--B\r\nContent-Disposition: form-data; name="files"; filename="{name}"\r\n\r\n'.encode()
         for _ in range(size * 16):
-            yield b"x" * (MIB // 16)
+            yield of * (MIB // 16)
             await asyncio.sleep(0)
         yield b"\r\n"
     if not cut:
@@ -44,9 +44,10 @@ async def upload(
     cut: bool = False,
     max_bytes: int = ROOM,
     replaces: bool = False,
+    of: bytes = b"x",
 ) -> list[str]:
-    kind = "multipart/form-data; boundary=B"
-    return await receive(Workspace(root), "", kind, form(list(files), cut=cut), max_bytes, watch, replaces=replaces)
+    kind, body = "multipart/form-data; boundary=B", form(list(files), cut=cut, of=of)
+    return await receive(Workspace(root), "", kind, body, max_bytes, watch, replaces=replaces)
 
 
 def on_disk(root: Path) -> int:
@@ -175,6 +176,25 @@ async def test_files_of_one_name_get_numbers_and_none_is_lost(tmp_path: Path) ->
     assert not list(tmp_path.glob(".*.part"))
 
 
+async def test_files_that_are_sent_again_after_a_cut_are_there_once(tmp_path: Path) -> None:
+    watch = DiskWatch(tmp_path, 0)
+    (tmp_path / "taken").write_text("of the agent")
+    assert await upload(tmp_path, watch, ("a", 1), ("taken", 1)) == ["a", "taken (2)"]
+    with pytest.raises(InvalidUploadError):
+        await upload(tmp_path, watch, ("b", 1), cut=True)
+    assert sorted(os.listdir(tmp_path)) == ["a", "taken", "taken (2)"]
+    all_of_it = [("a", 1), ("taken", 1), ("b", 1)]
+    assert await upload(tmp_path, watch, *all_of_it) == ["a", "taken (2)", "b"]
+    assert await upload(tmp_path, watch, *all_of_it) == ["a", "taken (2)", "b"]
+    assert sorted(os.listdir(tmp_path)) == ["a", "b", "taken", "taken (2)"]
+    # What the agent changed or put there instead is another file.
+    (tmp_path / "a").write_text("changed")
+    (tmp_path / "b").unlink()
+    os.mkfifo(tmp_path / "b")
+    assert await upload(tmp_path, watch, ("a", 1), ("b", 1)) == ["a (2)", "b (2)"]
+    assert (tmp_path / "a").read_text() == "changed"
+
+
 async def test_names_that_read_alike_are_one_name(tmp_path: Path) -> None:
     composed, decomposed = "caf\u00e9.txt", "cafe\u0301.txt"
     watch = DiskWatch(tmp_path, 0)
@@ -186,7 +206,7 @@ async def test_names_that_read_alike_are_one_name(tmp_path: Path) -> None:
 
 async def test_uploads_of_one_name_at_once_are_all_there(tmp_path: Path) -> None:
     watch = DiskWatch(tmp_path, 0)
-    answers = await asyncio.gather(*(upload(tmp_path, watch, ("image.png", 1)) for _ in range(12)))
+    answers = await asyncio.gather(*(upload(tmp_path, watch, ("image.png", 1), of=bytes([n])) for n in range(12)))
     names = [path for (path,) in answers]
     assert sorted(names) == sorted(os.listdir(tmp_path))
     assert len({*names}) == 12

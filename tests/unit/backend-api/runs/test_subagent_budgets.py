@@ -32,12 +32,12 @@ def looks_on(task: str, number: int) -> list[Any]:
     return [used, TextPart(f"{task}: so far {number}."), call("look", what=f"{task} {number}"), CALLS]
 
 
-async def play(kind: SubagentKind, model: Acting, stage: Stage | None = None) -> tuple[Stage, Any]:
-    stage = stage or Stage()
+async def play(kind: SubagentKind, model: Acting, tools: Tools | None = None) -> tuple[Stage, Any]:
+    stage = Stage()
     own = MemorySubagentKinds(stage.store)
     await own.put(USER, kind)
     session = await stage.open_session(title="named")
-    async with working(worker_for(stage, model, Tools(looking()), kinds=KindsOfUsers(BUILT_IN, own))):
+    async with working(worker_for(stage, model, tools or Tools(looking()), kinds=KindsOfUsers(BUILT_IN, own))):
         assert (await stage.until_finished(await stage.say(session, "go"))).status == "completed"
     return stage, session
 
@@ -66,6 +66,29 @@ async def test_at_the_end_of_its_calls_it_answers_with_what_it_has_and_says_what
     (notice,) = stage.payloads(session, Notice)
     assert (notice.code, notice.params, notice.agent_id) == ("agent_budget_calls", {"limit": 5}, started.subagent_id)
     assert [one.success for one in stage.payloads(session, ToolFinished)][-1]
+
+
+async def test_of_many_calls_at_once_those_beyond_the_budget_are_not_run_and_it_reads_why() -> None:
+    def looks_at_once(task: str, number: int) -> list[Any]:
+        calls = [call("look", what=f"{task} {number} {at}") for at in range(20 if number else 3)]
+        return [TextPart(f"{task}: so far {number}."), *calls, CALLS]
+
+    looked = 0
+
+    async def count() -> None:
+        nonlocal looked
+        looked += 1
+
+    model = Acting(hand_on("it", kind="baker"), looks_at_once)
+    stage, session = await play(replace(BAKER, max_calls=5), model, Tools(looking(before=count)))
+    assert looked == 5
+    refused = [one.output for one in model.of("it")[-1].turns if isinstance(one, ToolTurn) and not one.success]
+    assert len(refused) == 18
+    assert set(refused) == {
+        "Nothing was run: the calls before this one used up your budget of 5 calls of tools. Answer from what you have."
+    }
+    (answer,) = answers(stage, session)
+    assert "ended by its budget of 5 calls of tools" in answer
 
 
 async def test_it_is_told_once_that_the_end_is_near() -> None:

@@ -17,6 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pypandoc
 import pypdfium2
 import pytest
 from pypandoc import get_pandoc_path
@@ -93,6 +94,15 @@ def plain(markup: str) -> str:
     bare = re.sub(r"</(?:p|li|h\d|div)>", "\n", bare)
     lines = (html.unescape(re.sub(r"<[^>]+>", "", line)).strip() for line in bare.split("\n"))
     return "\n".join(filter(None, lines)) + "\n"
+
+
+async def test_where_a_program_is_missing_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing() -> str:
+        raise OSError("No pandoc was found")
+
+    monkeypatch.setattr(pypandoc, "get_pandoc_path", missing)
+    with pytest.raises(ExportFailedError, match="lacks pandoc"):
+        await ExportPrograms().render(rendering("markdown", "One."))
 
 
 @pytest.mark.parametrize("style", STYLES, ids=lambda one: one.name)

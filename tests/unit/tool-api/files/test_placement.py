@@ -28,7 +28,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
 
 def test_a_file_is_placed_without_replacing_one(tmp_path: Path, folder: int) -> None:
     (tmp_path / "a.txt").write_text("as it was")
-    assert place_beside(folder, [(".1.part", "a.txt")]) == ["a (2).txt"]
+    assert place_beside(folder, [(".1.part", "a.txt")]) == [("a (2).txt", True)]
     assert sorted(os.listdir(tmp_path)) == ["a (2).txt", "a.txt"]
     assert (tmp_path / "a (2).txt").read_text() == "new"
 

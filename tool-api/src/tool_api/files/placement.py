@@ -8,26 +8,39 @@ import secrets
 import stat
 import unicodedata
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from tool_api.errors import InvalidUploadError
 from tool_api.file_names import numbered
 
+_PIECE_BYTES = 1 << 20
 
-def place_beside(folder: int, files: Sequence[tuple[str, str]]) -> list[str]:
-    """Rename each first name in a folder to its second, or to that one with a number if it is taken; returns the final
-    names. Nothing is replaced, even if others place files there meanwhile; if one can't be placed, none is.
+
+class Placed(NamedTuple):
+    """The name that a file has in the end, and whether it was put there now."""
+
+    name: str
+    is_new: bool
+
+
+def place_beside(folder: int, files: Sequence[tuple[str, str]]) -> list[Placed]:
+    """Rename each first name in a folder to its second, or to that one with a number if it is taken. Nothing is
+    replaced, even if others place files there meanwhile; if one can't be placed, none is. A file that was there already
+    with this content, under one of these names, stays the only one: whoever sends it again after a cut has no double.
 
     Names are compared as people read them (NFC): of two that look alike only one is there.
     """
-    taken = {unicodedata.normalize("NFC", name) for name in os.listdir(f"/proc/self/fd/{folder}")}
-    placed: list[str] = []
+    there = frozenset(os.listdir(f"/proc/self/fd/{folder}"))
+    taken = {unicodedata.normalize("NFC", name) for name in there}
+    placed: list[Placed] = []
     try:
         for temporary, name in files:
-            placed.append(_place_under_free(folder, temporary, name, taken))
+            placed.append(_place_under_free(folder, temporary, name, taken, there))
     except BaseException:
-        for name in placed:
-            with contextlib.suppress(OSError):
-                os.unlink(name, dir_fd=folder)
+        for one in placed:
+            if one.is_new:
+                with contextlib.suppress(OSError):
+                    os.unlink(one.name, dir_fd=folder)
         raise
     for temporary, _ in files:
         with contextlib.suppress(FileNotFoundError):
@@ -35,16 +48,42 @@ def place_beside(folder: int, files: Sequence[tuple[str, str]]) -> list[str]:
     return placed
 
 
-def _place_under_free(folder: int, temporary: str, name: str, taken: set[str]) -> str:
+def _place_under_free(folder: int, temporary: str, name: str, taken: set[str], there: frozenset[str]) -> Placed:
     number, tried = 1, name
     while True:
         read_as = unicodedata.normalize("NFC", tried)
         if read_as not in taken and _place_new(folder, temporary, tried):
             taken.add(read_as)
-            return tried
+            return Placed(tried, is_new=True)
+        if tried in there and _has_same_content(folder, temporary, tried):
+            return Placed(tried, is_new=False)
         taken.add(read_as)
         number += 1
         tried = numbered(name, number)
+
+
+def _has_same_content(folder: int, one: str, other: str) -> bool:
+    """Whether the other is a file with the same bytes. The agent may have put anything there, as a pipe that never
+    ends."""
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        with contextlib.ExitStack() as opened:
+            files = [
+                opened.enter_context(open(name, "rb", opener=lambda path, _: os.open(path, flags, dir_fd=folder)))
+                for name in (one, other)
+            ]
+            found = [os.fstat(file.fileno()) for file in files]
+            if not all(stat.S_ISREG(each.st_mode) for each in found) or found[0].st_size != found[1].st_size:
+                return False
+            left = found[0].st_size
+            while left > 0:
+                first, second = (file.read(min(_PIECE_BYTES, left)) for file in files)
+                if first != second or not first:
+                    return False
+                left -= len(first)
+            return True
+    except OSError:
+        return False
 
 
 def _place_new(folder: int, temporary: str, name: str) -> bool:

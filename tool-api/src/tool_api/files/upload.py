@@ -36,7 +36,7 @@ class _Part:
 
 class Upload:
     """Receives one multipart body into the folder of a place, by pieces. With `replaces` files take the place of those
-    that have their names; else they get names with numbers beside them."""
+    that have their names; else they get names with numbers beside them, unless the same file is there already."""
 
     def __init__(self, place: Located, max_file_bytes: int, disk: DiskWatch, *, replaces: bool = False) -> None:
         self._fd = os.dup(place.folder)
@@ -89,12 +89,15 @@ class Upload:
 
     def _place(self) -> None:
         files = [(part.temporary, part.name) for part in self._parts]
+        kept = self._parts
         if self._replaces:
             place_all(self._fd, files)
         else:
-            for part, name in zip(self._parts, place_beside(self._fd, files), strict=True):
-                part.name = name
-        self._kept_bytes, self._kept_files = self._taken, len(self._parts)
+            placed = place_beside(self._fd, files)
+            for part, one in zip(self._parts, placed, strict=True):
+                part.name = one.name
+            kept = [part for part, one in zip(self._parts, placed, strict=True) if one.is_new]
+        self._kept_bytes, self._kept_files = sum(part.size for part in kept), len(kept)
 
     def close(self) -> None:
         """Remove unfinished files, once no thread works on them any more."""
@@ -214,7 +217,7 @@ async def receive(
 ) -> list[str]:
     """Write the files of a multipart body into a folder of the workspace; returns their paths.
 
-    A name that is taken gets a number, unless the body is to replace what is there."""
+    A name that is taken gets a number, unless the body is to replace what is there, or the same file is there."""
     kind, options = parse_options_header(content_type)
     boundary = options.get(b"boundary")
     if kind != b"multipart/form-data" or not boundary:

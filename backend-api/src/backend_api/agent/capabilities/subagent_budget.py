@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from backend_api.agent.capability import Capability, FinalTurn, Setup
+from backend_api.agent.capability import CallLimit, Capability, FinalTurn, Setup
 from backend_api.agent.conversation import Conversation
 from backend_api.agent.ending import Ending
 from backend_api.agent.events import ContextNote, Notice
@@ -80,5 +80,20 @@ async def _brake(setup: Setup, conversation: Conversation) -> FinalTurn | None:
     return FinalTurn(note=ContextNote(kind="budget", text=text), ending=ending)
 
 
-SUBAGENT_BUDGET = Capability(name="subagent budget", sections=_sections, notes=_notes, brake=_brake, for_subagents=True)
-"""It is looked at before each turn: the calls of the last one may be more, and take longer."""
+def _call_limit(setup: Setup, conversation: Conversation) -> CallLimit | None:
+    calls = next((one for one in _budgets(setup, conversation) if one.name == "calls"), None)
+    if calls is None:
+        return None
+    reason = f"the calls before this one used up your budget of {calls}. Answer from what you have."
+    return CallLimit(many=max(int(calls.limit - calls.used), 0), reason=reason)
+
+
+SUBAGENT_BUDGET = Capability(
+    name="subagent budget",
+    sections=_sections,
+    notes=_notes,
+    brake=_brake,
+    call_limit=_call_limit,
+    for_subagents=True,
+)
+"""Calls beyond the budget are not run. Tokens and minutes are looked at before each turn: the last one may use more."""

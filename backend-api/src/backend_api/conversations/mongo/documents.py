@@ -147,6 +147,7 @@ class EventDocument(Document):
     at: datetime
     run_id: str | None = None
     client_message_id: str | None = None
+    client_request_id: str | None = None
     agent_id: str | None = None
     is_answer: bool | None = None
     data: str
@@ -162,6 +163,11 @@ class EventDocument(Document):
                 [("session_id", ASCENDING), ("client_message_id", ASCENDING)],
                 unique=True,
                 partialFilterExpression={"client_message_id": {"$exists": True}},
+            ),
+            IndexModel(
+                [("session_id", ASCENDING), ("client_request_id", ASCENDING)],
+                unique=True,
+                partialFilterExpression={"client_request_id": {"$exists": True}},
             ),
             IndexModel([("session_id", ASCENDING), ("type", ASCENDING), ("seq", DESCENDING)]),
         ]

@@ -13,7 +13,7 @@ from pymongo.asynchronous.collection import AsyncCollection
 from pymongo.asynchronous.cursor import AsyncCursor
 from pymongo.errors import BulkWriteError, DuplicateKeyError
 
-from backend_api.agent.events import Event, MessageUser, StoredPayload, agent_of, is_answer
+from backend_api.agent.events import Event, MessageUser, PathSelected, StoredPayload, agent_of, is_answer
 from backend_api.agent.recorded import Body, Recorded
 from backend_api.conversations.application.event_json import dump, payload_fields, payload_from
 from backend_api.conversations.application.stored_events import count_stored
@@ -55,6 +55,8 @@ def to_documents(event: Event, output: str | None = None) -> list[Document]:
     }
     if isinstance(payload, MessageUser) and payload.client_message_id is not None:
         document["client_message_id"] = payload.client_message_id
+    if isinstance(payload, PathSelected) and payload.client_request_id is not None:
+        document["client_request_id"] = payload.client_request_id
     if (agent_id := agent_of(payload)) is not None:
         document["agent_id"] = agent_id
     if is_answer(payload):
@@ -135,6 +137,11 @@ async def read_events(database: Database, documents: Sequence[Document]) -> list
 def is_repeated_message(error: DuplicateKeyError) -> bool:
     """Whether the duplicate key is the client's id of a stored message."""
     return "client_message_id" in (error.details or {}).get("keyPattern", {})
+
+
+def is_repeated_request(error: DuplicateKeyError) -> bool:
+    """Whether the duplicate key is the client's id of a request that is done."""
+    return "client_request_id" in (error.details or {}).get("keyPattern", {})
 
 
 async def message_sent_before(database: Database, session_id: str, client_message_id: str | None) -> Event:

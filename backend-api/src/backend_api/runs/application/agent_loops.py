@@ -165,6 +165,7 @@ class _Loops:
             runner = ToolRunner(
                 tools=tools,
                 judge=capabilities.judge,
+                call_limit=capabilities.call_limit,
                 journal=journal,
                 new_id=services.new_id,
                 limits=limits,

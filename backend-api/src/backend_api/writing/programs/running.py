@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib.util
 import re
 import sys
 from asyncio.subprocess import PIPE
@@ -16,7 +17,7 @@ from pydantic_core import to_json
 
 from backend_api.kit.untrusted.shares import Shares
 from backend_api.writing.errors import ExportFailedError, ExportInvalidError
-from backend_api.writing.ports import Rendering
+from backend_api.writing.ports import Format, Rendering
 from backend_api.writing.programs.folders import work_folder
 from service_kit.programs import ProgramStart, TooMuchOutputError, run_program
 
@@ -40,6 +41,7 @@ _SVG = re.compile(
     rb"^\s*(?:<\?xml[^>]{0,200}\?>\s*)?(?:<!--.{0,2000}?-->\s*)*(?:<!DOCTYPE[^>]{0,300}>\s*)?<svg[\s>]", re.DOTALL
 )
 _BUSY = "Other documents are being exported. Try again in a moment."
+_MISSING = "This server lacks {program}, which makes this document. Ask its operator to install it."
 _TOO_LONG = "The document exceeded its time or memory limit. Divide it, or leave out large figures."
 
 
@@ -58,10 +60,18 @@ class ExportPrograms:
         self._places = asyncio.Semaphore(AT_ONCE)
         self._shares = Shares(AT_ONCE_OF_ONE)
         self._within_s = within_s
-        self._pandoc = pypandoc.get_pandoc_path()
+        self._pandoc = _pandoc()
+
+    def missing_for(self, form: Format) -> str | None:
+        """The program without which no document of this form can be made here; None if all are there."""
+        if not self._pandoc:
+            return "pandoc"
+        return "Typst" if form == "pdf" and importlib.util.find_spec("typst") is None else None
 
     async def render(self, wanted: Rendering) -> bytes:
         """See the port. Cancelling kills the process that is at work, and removes its files."""
+        if missing := self.missing_for(wanted.format):
+            raise ExportFailedError(_MISSING.format(program=missing))
         async with AsyncExitStack() as held:
             try:
                 async with asyncio.timeout(WAIT_S):
@@ -105,6 +115,14 @@ class ExportPrograms:
         except (TimeoutError, TooMuchOutputError) as error:
             raise ExportFailedError(_TOO_LONG) from error
         return output.data
+
+
+def _pandoc() -> str:
+    """Empty where it is not installed: all else of the gateway does without it."""
+    try:
+        return pypandoc.get_pandoc_path()
+    except OSError:
+        return ""
 
 
 def _lay_out(wanted: Rendering, folder: Path) -> dict[str, object]:
