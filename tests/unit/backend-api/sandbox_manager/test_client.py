@@ -11,6 +11,7 @@ import pytest
 from respx import MockRouter
 
 from backend_api.agent.events import SandboxUpdated
+from backend_api.conversations.application.own_sandbox import OwnSandbox
 from backend_api.kit.ids import SessionId
 from backend_api.sandboxes.domain.choices import USUAL, SandboxConfiguration
 from backend_api.sandboxes.domain.entity import Scope
@@ -29,7 +30,7 @@ from contracts.sandboxes import SandboxStatus as WireStatus
 from service_kit.bounded_http import BoundedHttp
 from service_kit.problems import domain_problem
 from support.answering import AnsweringTransport
-from support.stage import Stage, until
+from support.stage import USER, Stage, until
 
 NOW = datetime.now(UTC)
 
@@ -265,6 +266,20 @@ async def test_activity_is_told_at_most_every_twenty_seconds() -> None:
     for now in (0.0, 5.0, 19.0, 21.0):
         manager.now = now
         await client.keep_alive("s")
+    assert manager.calls.count("POST /sandboxes/b1/renew") == 2
+
+
+async def test_what_is_there_is_used_though_its_use_can_not_be_told() -> None:
+    manager, stage = Manager(READY), Stage()
+    client = manager.client()
+    own = OwnSandbox(stage.sessions, client)
+    session_id = await stage.open_session()
+    await client.keep_alive(session_id)
+    manager.now = 15.0
+    there = await own(session_id, USER)
+    manager.now = 25.0
+    manager.problem = Problem(title="Unavailable", status=503, detail="It restarts.", code="unavailable")
+    assert await own(session_id, USER) == there
     assert manager.calls.count("POST /sandboxes/b1/renew") == 2
 
 
