@@ -45,7 +45,7 @@ export function withoutMarks(text: string): string {
   return text
     .replace(/(^…?|[.:!?*]\s)(?:#{1,6}|>)\s(?=\S)/g, '$1')
     .replace(/!?\[([^\]]*)\]\([^)\s]*\)/g, '$1')
-    .replace(/```\w*/g, ' ')
+    .replace(/(?:>\s*)*```\w*(?:\s*>)*/g, ' ')
     .replace(/`/g, '')
     .replace(/(^|[\s(>…])\*{1,3}(?=\S)/g, '$1')
     .replace(/(\S)\*{1,3}(?=$|[\s.,;:!?)…。，；：！？）])/g, '$1')

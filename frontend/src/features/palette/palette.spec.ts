@@ -101,8 +101,8 @@ it('marks words as they are written, none of whose characters mean anything else
 })
 
 it('reads an answer without its Markdown', () => {
-  expect(withoutMarks('They are done: **list the files** > These are [one.txt](one.txt).')).toBe(
-    'They are done: list the files These are one.txt.',
+  expect(withoutMarks('They are done: **list the files** > These are: > > ``` > [one.txt](one.txt) > ``` end.')).toBe(
+    'They are done: list the files These are: one.txt end.',
   )
   expect(withoutMarks('…*as said* it is `a*b` ```sh ls -la``` and 2 * 3 > 5')).toBe(
     '…as said it is a*b ls -la and 2 * 3 > 5',
