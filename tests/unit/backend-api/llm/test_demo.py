@@ -328,7 +328,7 @@ async def test_its_research_is_read_by_another_agent_and_written_from_what_that_
     }
     _, written = await played(turns, outputs)
     said = next(turn.text for turn in turns if isinstance(turn, AssistantTurn) and "project_create" in str(turn.calls))
-    assert "> - It attends. (Attention Is All You Need) [rec_2, abstract]" in said
+    assert "> - It attends. (Attention Is All You Need) [abstract]" in said
     cited = [(call.arguments or {})["record"] for call in written if call.name == "citation_add"]
     assert cited == ["rec_0", "rec_1", "rec_2", "rec_3"]
     texts = [str((call.arguments or {})["text"]) for call in written if call.name == "section_write"]

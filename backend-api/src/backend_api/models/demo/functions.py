@@ -17,6 +17,7 @@ _IS_ABOUT_TEA = re.compile(r"\bteas?\b|茶", re.IGNORECASE)
 
 _KEPT = re.compile(r"^(?:Kept|It was kept before,) as (\S+):", re.MULTILINE)
 _CONFIRMED = re.compile(r"^\[(rec[^\]\n]*)\] (.+)$", re.MULTILINE)
+_RECORD = re.compile(r"\[rec_\w+, ")
 _CITED = re.compile(r"Cite it as \[@([\w:.-]+)\]")
 _BEGUN = re.compile(r"^Created (\S+)\.", re.MULTILINE)
 
@@ -83,15 +84,16 @@ def attached_files(request: Request) -> Fields:
 
 
 def written_paper(request: Request) -> Fields:
-    """The words of the agent that read, `said`; the `records` that were kept, their `keys` as `key1` and so on, and the
-    `project`, taken from results."""
+    """The words of the agent that read, `said`, without ids, which tell people nothing; the `records` that were kept,
+    their `keys` as `key1` and so on, and the `project`, taken from results."""
     told = [result.output for result in request.results if result.success]
     records = [found for one in told for found in _KEPT.findall(one)]
     keys = [found[1] for one in told if (found := _CITED.search(one))]
     begun = next((found[1] for one in told if (found := _BEGUN.search(one))), "")
     by_number = {f"key{number}": key for number, key in enumerate([*keys, *["?"] * 4][:4], 1)}
     read = told[0] if told else ""
-    said = quoted("\n".join(line for line in read.splitlines() if not _KEPT.match(line)).strip() or "-")
+    findings = "\n".join(line for line in read.splitlines() if not _KEPT.match(line)).strip()
+    said = quoted(_RECORD.sub("[", findings) or "-")
     return {"records": [{"record": one} for one in records], "project": begun, "said": said, **by_number}
 
 
