@@ -63,7 +63,7 @@ const zh: Texts = {
     label: '对话',
     new: '新对话',
     search: '搜索',
-    searchHint: '查找任何内容：文字、标题、文件、设置',
+    searchHint: '查找文字、文件、设置',
     open: '显示对话列表',
     expand: '展开对话列表',
     collapse: '收起对话列表',
@@ -1769,6 +1769,7 @@ const zh: Texts = {
       nothing: '没有可保存的内容：这里没有填写或修改任何内容。',
       removed: '已删除。',
       default: '新对话使用的模型',
+      only: '没有其他模型可选。',
       problem: {
         unreadable:
           '用服务器现在的 SECRETS_KEY 无法读取这个密钥。密钥仍然保留：管理员可以恢复原来的 SECRETS_KEY，你也可以重新设置。',
