@@ -69,7 +69,7 @@ export default {
     label: 'Conversations',
     new: 'New conversation',
     search: 'Search',
-    searchHint: 'Find anything: words, titles, files, settings',
+    searchHint: 'Find words, files, settings',
     open: 'Show conversations',
     expand: 'Show conversations',
     collapse: 'Hide conversations',
@@ -1208,6 +1208,7 @@ export default {
       nothing: 'There is nothing to save: nothing is entered or changed here.',
       removed: 'Removed.',
       default: 'Model for new conversations',
+      only: 'There is no other model to choose.',
       problem: {
         unreadable:
           'This key can’t be read with the SECRETS_KEY the server has now. It is kept; whoever runs the server can bring the former one back, or you set it again.',

@@ -270,6 +270,16 @@ export default {
       'A public address of such a file. Install only what you trust: the agent follows it and runs its programs.',
     loading: 'Loading skills…',
     origin: { bundled: 'built in', deployment: 'of this server', user: 'yours' },
+    about: {
+      'code-review': 'Reviews code, and reports faults with proof.',
+      'data-analysis': 'Answers questions from tables, with numbers that can be checked.',
+      documents: 'Writes and reads Word documents.',
+      pdf: 'Makes, reads and takes apart PDF files.',
+      slides: 'Makes PowerPoint presentations.',
+      spreadsheets: 'Makes and reads Excel workbooks.',
+      'web-page': 'Builds web pages and small web apps, and checks them in the browser.',
+      'web-research': 'Finds things out on the web, and answers with sources that hold.',
+    },
     added: '{name} is there now.',
     addedOver: {
       bundled: '{name} is there now, in the place of the built-in one.',

@@ -64,7 +64,7 @@ const zh: Texts = {
     label: '对话',
     new: '新对话',
     search: '搜索',
-    searchHint: '查找任何内容：文字、标题、文件、设置',
+    searchHint: '查找文字、文件、设置',
     open: '显示对话列表',
     expand: '展开对话列表',
     collapse: '收起对话列表',
@@ -1305,6 +1305,16 @@ const zh: Texts = {
     addressHint: '此类文件的公开网址。只安装你信任的技能：智能体会照着它做，并运行其中的程序。',
     loading: '正在加载技能…',
     origin: { bundled: '内置', deployment: '本服务器提供', user: '你的' },
+    about: {
+      'code-review': '审查代码，报告有依据的问题。',
+      'data-analysis': '根据表格回答问题，数字可以核对。',
+      documents: '撰写和阅读 Word 文档。',
+      pdf: '制作、阅读和拆分 PDF 文件。',
+      slides: '制作 PowerPoint 演示文稿。',
+      spreadsheets: '制作和阅读 Excel 工作簿。',
+      'web-page': '制作网页和小型网页应用，并在浏览器中检查。',
+      'web-research': '在网上查证，回答时附上可靠的来源。',
+    },
     added: '{name} 已添加。',
     addedOver: {
       bundled: '{name} 已添加，代替了内置的同名技能。',
@@ -1780,6 +1790,7 @@ const zh: Texts = {
       nothing: '没有可保存的内容：这里没有填写或修改任何内容。',
       removed: '已删除。',
       default: '新对话使用的模型',
+      only: '没有其他模型可选。',
       problem: {
         unreadable:
           '用服务器现在的 SECRETS_KEY 无法读取这个密钥。密钥仍然保留：管理员可以恢复原来的 SECRETS_KEY，你也可以重新设置。',

@@ -39,3 +39,16 @@ export function marked(text: string, words: string): { text: string; isFound: bo
   const pattern = new RegExp(`(${wanted.map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('|')})`, 'gi')
   return text.split(pattern).flatMap((piece, at) => (piece ? [{ text: piece, isFound: at % 2 === 1 }] : []))
 }
+
+/** What was written in Markdown, read in one line: links by their words, and without the signs of emphasis and code. */
+export function withoutMarks(text: string): string {
+  return text
+    .replace(/(^…?|[.:!?*]\s)(?:#{1,6}|>)\s(?=\S)/g, '$1')
+    .replace(/!?\[([^\]]*)\]\([^)\s]*\)/g, '$1')
+    .replace(/(?:>\s*)*```\w*(?:\s*>)*/g, ' ')
+    .replace(/`/g, '')
+    .replace(/(^|[\s(>…])\*{1,3}(?=\S)/g, '$1')
+    .replace(/(\S)\*{1,3}(?=$|[\s.,;:!?)…。，；：！？）])/g, '$1')
+    .replace(/\s+/g, ' ')
+    .trim()
+}

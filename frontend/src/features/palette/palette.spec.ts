@@ -9,7 +9,7 @@ import { themeChoice } from '@/shared/lib/theme'
 import { json, problem, startFakeServer } from '@/shared/testing/fakeServer'
 import { routerAt } from '@/shared/testing/routerAt'
 import CommandPalette from './CommandPalette.vue'
-import { marked } from './entries'
+import { marked, withoutMarks } from './entries'
 
 beforeEach(() => setActivePinia(createPinia()))
 afterEach(() => {
@@ -98,4 +98,13 @@ it('marks words as they are written, none of whose characters mean anything else
     { text: '(b)', isFound: true },
     { text: ' c', isFound: false },
   ])
+})
+
+it('reads an answer without its Markdown', () => {
+  expect(withoutMarks('They are done: **list the files** > These are: > > ``` > [one.txt](one.txt) > ``` end.')).toBe(
+    'They are done: list the files These are: one.txt end.',
+  )
+  expect(withoutMarks('…*as said* it is `a*b` ```sh ls -la``` and 2 * 3 > 5')).toBe(
+    '…as said it is a*b ls -la and 2 * 3 > 5',
+  )
 })

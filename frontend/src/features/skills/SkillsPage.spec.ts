@@ -40,8 +40,16 @@ describe('the page of skills', () => {
     const [first, second] = await screen.findAllByRole('listitem')
     expect(first?.textContent).toMatch(/knots.*yours.*How to tie\./)
     expect(within(first as HTMLElement).getByRole('button', { name: 'Delete knots' })).toBeTruthy()
-    expect(second?.textContent).toMatch(/pdf.*built in.*Make PDF files\./)
+    expect(second?.textContent).toMatch(/pdf.*built in.*Makes, reads and takes apart PDF files\./)
     expect(within(second as HTMLElement).queryByRole('button', { name: /Delete/ })).toBeNull()
+  })
+  it('says in Chinese what those of the product are for, and leaves the words of all others', async () => {
+    i18n.global.locale.value = 'zh'
+    show([{ ...pdf, origin: 'user' }, pdf])
+    const [own, product] = await screen.findAllByRole('listitem')
+    expect(own?.textContent).toContain('Make PDF files.')
+    expect(product?.textContent).toContain('制作、阅读和拆分 PDF 文件。')
+    i18n.global.locale.value = 'en'
   })
   it('opens one with all it says, characters that nobody sees included, and closes it by the keyboard', async () => {
     const whole = { ...pdf, instructions: 'Print **it**.\u202eX', paths: ['SKILL.md', 'scripts/print.sh'] }
