@@ -233,8 +233,11 @@ def tcp_or_socket(
     most_idle: int = 10,
     idle_s: float = 60.0,
 ) -> Transport:
-    """Connections over TCP, or over the unix socket at `socket_path`: so many stay open while idle, for `idle_s` seconds."""
-    limits = httpx.Limits(max_connections=_MOST_CONNECTIONS, max_keepalive_connections=most_idle, keepalive_expiry=idle_s)
+    """Connections over TCP, or over the unix socket at `socket_path`, of which `most_idle` stay open while idle, for
+    `idle_s` seconds."""
+    limits = httpx.Limits(
+        max_connections=_MOST_CONNECTIONS, max_keepalive_connections=most_idle, keepalive_expiry=idle_s
+    )
     return httpx.AsyncHTTPTransport(uds=socket_path, limits=limits, verify=certificates)
 
 
