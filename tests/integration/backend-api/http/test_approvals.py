@@ -9,8 +9,8 @@ import pytest
 
 from backend_api.agent.approvals import Approval
 from backend_api.agent.events import ApprovalCall, MessageUser, Question, Usage, UsageUpdated
+from backend_api.agent.new_events import NewEvent
 from backend_api.agent.questions import Questions
-from backend_api.agent.recorded import Recorded
 from backend_api.agent.waits import Wait
 from backend_api.kit.ids import SessionId
 from support.gateway import Gateway
@@ -89,7 +89,7 @@ async def test_who_waits_for_the_end_of_a_run_is_told_that_it_waits_and_for_what
     while (lease := await ledger.claim("w", lease_s=30, model="m")) is None:
         await asyncio.sleep(0.01)
     used = UsageUpdated(usage=Usage(input=7))
-    await ledger.record(lease, [Recorded(payload=used)])
+    await ledger.record(lease, [NewEvent(payload=used)])
     calls = [ApprovalCall(call_id="c1", name="write", arguments={"path": "a"})]
     question = Questions(call_id="c2", questions=[Question(id="q1", text="Which?")])
     waits = [

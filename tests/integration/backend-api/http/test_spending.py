@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from backend_api.agent.events import MessageUser, RunFinished, Usage, UsageUpdated
-from backend_api.agent.recorded import Recorded
+from backend_api.agent.new_events import NewEvent
 from backend_api.agent.usage import add_usage
 from backend_api.kit.ids import SessionId
 from support.gateway import Gateway
@@ -22,7 +22,7 @@ async def ran(gateway: Gateway, headers: dict[str, str], session_id: str, usage:
     accepted = await ledger.accept(SessionId(session_id), user_id, MessageUser(message_id="m", text="go"))
     lease = await ledger.claim("w", lease_s=30, model="m", run_id=accepted.run_id)
     assert lease is not None
-    await ledger.record(lease, [Recorded(payload=UsageUpdated(usage=usage))])
+    await ledger.record(lease, [NewEvent(payload=UsageUpdated(usage=usage))])
     if ends:
         finished = RunFinished(run_id=lease.run.id, status="completed", usage=usage)
         assert await ledger.finish(lease, finished, seen_seq=accepted.seq)
