@@ -32,6 +32,19 @@ def _answer(run: int) -> str:
     return f"## Answer {run}\n\nThere are twelve files, and two of them are new.\n\n{points}\n{table}{code}"
 
 
+def long_answer(size: int = 16_000) -> str:
+    """Markdown of every common kind, about so many characters of it."""
+    parts: list[str] = []
+    at = 0
+    while sum(map(len, parts)) < size:
+        at += 1
+        words = (
+            f"Paragraph {at} tells of **one** thing and of _another_, with `names` and [a link](https://example.org). "
+        )
+        parts.append(f"## Part {at}\n\n{words * 4}\n\n{_answer(at).partition(chr(10))[2]}\n\n")
+    return "".join(parts)[:size]
+
+
 async def fill_talk(mongo_uri: str, database: str, session_id: str, events: int) -> int:
     """So many events or a few more; answers the last number."""
     runs = itertools.count(1)
