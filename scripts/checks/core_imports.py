@@ -26,7 +26,7 @@ _CORE = re.compile(
     r"|[a-z_]+\.(?:domain|application|ports|errors|paths)|(?!models|research)[a-z_]+\.listing"
     r"|research\.(?:bibliography|corpus|findings|identity|keys|matching|papers)"
     r"|writing\.(?:checking|citations|exporting|figures|projects|styles))\b"
-    r"|backend_api\.kit\.(?:errors|http_address|ids|masking|measures|notifier|stored_time|unseen)\b"
+    r"|backend_api\.kit\.(?:errors|http_address|ids|masking|measures|notifier|stored_time|invisible_characters)\b"
 )
 """Modules of the gateway that know no database, no web framework and no network."""
 _WITH_MEASURES = (_WATCHED, _TIMEOUTS, _AMOUNTS, _FAMILIES, _TERMINAL, *_TELEMETRY, _COUNTS)

@@ -15,7 +15,7 @@ from backend_api.kit.errors import DomainError
 from backend_api.kit.ids import UserId
 from backend_api.kit.untrusted.guarded_client import guarded_client
 from backend_api.kit.untrusted.rules import FetchRules
-from backend_api.skills.application.own_skills import OwnSkills
+from backend_api.skills.application.user_skills import UserSkills
 from backend_api.skills.domain.entity import MAX_ARCHIVE_BYTES
 from backend_api.skills.library.downloads import FetchedSkills
 from backend_api.skills.library.library import read_library
@@ -38,9 +38,9 @@ def bomb() -> bytes:
 
 
 @asynccontextmanager
-async def installed_from(answer: Answer) -> AsyncGenerator[tuple[OwnSkills, LoopbackNetwork]]:
+async def installed_from(answer: Answer) -> AsyncGenerator[tuple[UserSkills, LoopbackNetwork]]:
     """What was installed from it, for which there must be nothing."""
-    own = OwnSkills(MemorySkillStore(), read_library())
+    own = UserSkills(MemorySkillStore(), read_library())
     async with site({"/k.zip": answer}) as running, asyncio.timeout(20):
         network = LoopbackNetwork(running.port)
         async with guarded_client(FetchRules(), resolve=Names({"a.example": [[PUBLIC]]}), network=network) as client:

@@ -9,33 +9,18 @@ from typing import Any
 
 import pytest
 
-from backend_api.agent.events import ContextOpened
 from backend_api.agent.tool import Done, ToolCall
 from backend_api.models.anthropic.messages import AnthropicModel
 from backend_api.models.openai.chat import OpenAiChatModel
 from backend_api.sandboxes.tool_api.sandbox_tools import outcome_of
 from contracts.tools import BrowserDisplay, ToolResult
 from support.model_server import Answer, Call, ModelServer
-from support.photographs import jpeg, png, webp
+from support.photographs import jpeg, png
 from support.scripted import SCRIPTED, HandlerBox, OnOutput
 from support.stage import Stage, worker_for, working
 
 SEEING = replace(SCRIPTED, vision=True)
 GOOD = png()
-EVIL = {
-    "nothing after its mark": b"\x89PNG\r\n\x1a\n",
-    "no end": png(50, 50)[:-12],
-    "more pixels than a provider takes": png(8_001, 1),
-    "as many as a head can say": jpeg(65_535, 65_535),
-    "no pixels": jpeg(0, 0),
-    "a line, which stops servers of open models": png(400, 1),
-    "fewer pixels than their models take": jpeg(400, 31),
-    "longer than their models take": png(6_500, 32),
-    "segments alone": b"\xff\xd8" + b"\xff\xe0\x00\x02" * 500_000 + b"\xff\xd9",
-    "a page": b"<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>",
-    "a moving one": b"GIF89a" + b"\0" * 50,
-    "a chunk nobody knows": webp(b"EVIL", b"\0" * 40),
-}
 LOOKS_WHOLE = jpeg(size=5_000)
 REFUSED = Answer(status=400, message="Could not process image")
 TRIES = 4
@@ -106,33 +91,6 @@ def model_of(kind: str, provider: Provider) -> OpenAiChatModel | AnthropicModel:
     if kind == "openai":
         return OpenAiChatModel(key="k", base_url=provider.openai_url)
     return AnthropicModel(key="k", base_url=provider.url)
-
-
-@pytest.mark.parametrize("name", EVIL)
-async def test_what_is_no_picture_that_a_provider_takes_is_never_sent(kind: str, name: str) -> None:
-    stage = Stage()
-    async with Provider() as provider:
-        model = model_of(kind, provider)
-        session = await stage.open_session(title="named")
-        async with working(worker_for(stage, model, showing(EVIL[name], GOOD), info=SEEING)):
-            end = await stage.until_finished(await stage.say(session, "look"))
-        await model.aclose()
-    assert (end.status, stage.said(session), provider.refused) == ("completed", "Done.", 0)
-    assert [pictures(request) for request in provider.requests] == [[], [], [GOOD]]
-
-
-async def test_one_that_only_looks_whole_is_refused_once_and_the_conversation_goes_on(kind: str) -> None:
-    stage = Stage()
-    async with Provider() as provider:
-        model = model_of(kind, provider)
-        session = await stage.open_session(title="named")
-        async with working(worker_for(stage, model, showing(LOOKS_WHOLE, GOOD), info=SEEING)):
-            ends = [await stage.until_finished(await stage.say(session, text)) for text in ("look", "and now?")]
-        await model.aclose()
-    assert [end.status for end in ends] == ["completed", "completed"]
-    assert provider.refused == 1
-    assert [pictures(request) for request in provider.requests] == [[], [LOOKS_WHOLE], [], [GOOD], [GOOD]]
-    assert [opened.cause for opened in stage.payloads(session, ContextOpened)] == ["started", "history"]
 
 
 @pytest.mark.parametrize("how", FAILED)

@@ -21,7 +21,7 @@ from backend_api.agent.model import (
     Turn,
     UsagePart,
 )
-from backend_api.agent.recorded import Recorded
+from backend_api.agent.new_events import NewEvent
 from backend_api.agent.tool import Done, Tool, ToolCall
 from backend_api.agent.tools.task import TaskTool
 from backend_api.conversations.domain.entity import InboxMessage, Lease, RunId
@@ -148,7 +148,7 @@ class DiesAfter(MemoryRunLedger):
             await asyncio.Event().wait()
         return await super().claim(worker, lease_s=lease_s, model=model, run_id=run_id)
 
-    async def record(self, lease: Lease, items: Sequence[Recorded], *, handled: int = 0) -> list[Event]:
+    async def record(self, lease: Lease, items: Sequence[NewEvent], *, handled: int = 0) -> list[Event]:
         if lease.worker == "worker_1" and self.has_died.is_set():
             await asyncio.Event().wait()
         events = await super().record(lease, items, handled=handled)

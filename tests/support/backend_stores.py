@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from backend_api.agents.domain import OwnKinds
+from backend_api.agents.domain import UserKinds
 from backend_api.agents.mongo.subagent_kinds import MongoSubagentKinds
 from backend_api.background.domain import BackgroundCommands
 from backend_api.background.mongo.background_commands import MongoBackgroundCommands
@@ -101,7 +101,7 @@ class MongoStores(ConversationStores):
     markers: ReadMarkers
     spending: Spending
     settings: SettingsStore
-    kinds: OwnKinds
+    kinds: UserKinds
     mcp_servers: MongoMcpServers
     sign_ins: MongoSignIns
     skills: SkillStore

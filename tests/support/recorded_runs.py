@@ -14,7 +14,7 @@ from backend_api.agent.events import (
     Usage,
     UsageUpdated,
 )
-from backend_api.agent.recorded import Recorded
+from backend_api.agent.new_events import NewEvent
 from backend_api.conversations.domain.entity import Claimant
 from backend_api.kit.ids import SessionId, UserId
 from backend_api.kit.mongo.database import Client
@@ -54,7 +54,7 @@ async def record_run(
     usage = Usage(input=9000, output=300, by_model={"demo": {"input": 9000, "output": 300}})
     answered = MessageCompleted(message_id=uuid.uuid4().hex, text=answer)
     payloads = [*(one for call in calls for one in call), UsageUpdated(usage=usage), answered]
-    await ledger.record(accepted.lease, [Recorded(payload=payload) for payload in payloads])
+    await ledger.record(accepted.lease, [NewEvent(payload=payload) for payload in payloads])
     end = RunFinished(run_id=accepted.run_id, status="completed", usage=usage, duration_ms=1200)
     events = await ledger.finish(accepted.lease, end, seen_seq=accepted.seq)
     return events[-1].seq or 0

@@ -52,55 +52,6 @@ COMPUTER_TOOLS: dict[Form, tuple[str, ...]] = {
 }
 """Those of each provider that its models have in a stack with desktops: the first one of `USES_COMPUTER`, and each of a
 model that is called as it is."""
-_AGENT = """\
-+++
-description = "mills, and says how fine"
-tools = ["file_read", "shell_*"]
-+++
-Mill twice.
-"""
-_PRESET = """+++
-label = "Poet"
-description = "Answers in verse."
-tools = ["file_*", "think"]
-
-[options]
-max_turns = 7
-+++
-You answer in verse.
-"""
-_TOOLS_FILE = """
-import asyncio
-
-from backend_api.agent.tool import Done
-from backend_api.agent.tools.custom_tools import custom_tool
-from backend_api.agent.tools.local import Arguments
-
-
-class OrderArguments(Arguments):
-    number: int
-
-
-async def look_up(call, arguments):
-    return Done(success=True, output=f"Order {arguments.number} is shipped.")
-
-
-async def cancel(call, arguments):
-    if arguments.number == 2:
-        await asyncio.sleep(3600)
-    if arguments.number == 3:
-        return f"Order {arguments.number}"
-    raise OSError(f"order {arguments.number}: password hunter2")
-
-
-def tool(name, run_call, **more):
-    return custom_tool(
-        name=name, description="Orders.", arguments=OrderArguments, phrase="Order {number}", run_call=run_call, **more
-    )
-
-
-TOOLS = [tool("order_status", look_up, effect="reads"), tool("order_cancel", cancel, deadline_ms=100)]
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,13 +96,8 @@ async def scripted_stack(
     folder: Path, form: Form, *, has_desktop: bool = False, **more: str
 ) -> AsyncGenerator[Scripted]:
     """For the length of the block; `more` are settings."""
-    presets, tools, agents, models = (folder / name for name in ("presets", "tools", "agents", "models.toml"))
-    presets.mkdir(parents=True)
-    tools.mkdir()
-    agents.mkdir()
-    (tools / "orders.py").write_text(_TOOLS_FILE)
-    (agents / "miller.md").write_text(_AGENT)
-    (presets / "poet.md").write_text(_PRESET)
+    folder.mkdir(parents=True, exist_ok=True)
+    models = folder / "models.toml"
     computers = _computers(form) if has_desktop else {}
     models.write_text(_MODELS_FILE + "".join(_computer_entry(*entry) for entry in computers.items()))
     async with ModelServer(SAID) as model, site({}) as pages:
@@ -164,9 +110,6 @@ async def scripted_stack(
             "TEAMMATE_MODEL": HELPERS,
             "FALLBACK_MODEL": INSTEAD,
             "MODELS_FILE": str(models),
-            "PROMPTS_DIR": str(presets),
-            "TOOLS_DIR": str(tools),
-            "AGENTS_DIR": str(agents),
             "MICRO_COMPACT_MIN_TOKENS": "1000",
             "RATE_LIMITS": "messages=0,sessions=0",
             "QUOTAS": "runs=0",

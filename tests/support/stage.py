@@ -22,8 +22,8 @@ from backend_api.background.application.look_at_command import PollCommand
 from backend_api.background.application.stop_commands import StopCommands
 from backend_api.conversations.application.check_attachments import CheckAttachments
 from backend_api.conversations.application.compact_session import CompactSession
-from backend_api.conversations.application.own_sandbox import OwnSandbox
 from backend_api.conversations.application.send_message import Message, SendMessage
+from backend_api.conversations.application.session_sandbox import SessionSandbox
 from backend_api.conversations.application.stop_run import StopRun
 from backend_api.conversations.domain.entity import InboxMessage, Lease, Run, RunId
 from backend_api.conversations.domain.model_call_quota import ModelCallQuota
@@ -135,9 +135,9 @@ class Stage:
         self.stream = stream or RecordingStream()
         self.notifier = notifier or WatchedNotifier()
         limits = Limits(messages_per_minute=0)
-        own_sandbox = OwnSandbox(self.sessions, MemorySandboxes())
+        session_sandbox = SessionSandbox(self.sessions, MemorySandboxes())
         self.workspace = MemoryWorkspace()
-        attached = CheckAttachments(own_sandbox, self.workspace, lambda _: True)
+        attached = CheckAttachments(session_sandbox, self.workspace, lambda _: True)
         self._send = SendMessage(self.ledger, self.stream, self.notifier, InProcessRateLimiter(), limits, attached)
         self._compact = CompactSession(self.ledger, self.stream, self.notifier, InProcessRateLimiter(), limits)
         self.sandboxes, self.sandbox_commands = MemorySandboxes(), MemorySandboxCommands()

@@ -13,7 +13,7 @@ from backend_api.settings.application.open_settings import OpenSettings
 from backend_api.settings.application.read_settings import Deployment
 from backend_api.settings.domain import table
 from backend_api.settings.domain.base_urls import BaseUrls
-from backend_api.settings.domain.entity import OwnSettings
+from backend_api.settings.domain.entity import UserSettings
 from backend_api.settings.domain.table import Setting
 from backend_api.settings.ports import ListedModels, SecretBox, SettingsStore, UserCatalogues
 from backend_api.settings.secret_box import AesSecretBox
@@ -53,24 +53,24 @@ class FixedCatalogues:
     catalogue: ModelCatalogue
 
     @asynccontextmanager
-    async def of(self, own: OwnSettings) -> AsyncGenerator[ModelCatalogue]:
+    async def of(self, own: UserSettings) -> AsyncGenerator[ModelCatalogue]:
         del own
         yield self.catalogue
 
     @asynccontextmanager
-    async def trial(self, own: OwnSettings) -> AsyncGenerator[ModelCatalogue]:
+    async def trial(self, own: UserSettings) -> AsyncGenerator[ModelCatalogue]:
         del own
         yield self.catalogue
 
-    async def listed(self, own: OwnSettings, provider: ProviderName) -> ListedModels:
+    async def listed(self, own: UserSettings, provider: ProviderName) -> ListedModels:
         del own, provider
         return ListedModels(names=())
 
-    def deployment_roles(self, own: OwnSettings) -> Mapping[str, str]:
+    def deployment_roles(self, own: UserSettings) -> Mapping[str, str]:
         del own
         return {}
 
-    async def check(self, own: OwnSettings) -> None:
+    async def check(self, own: UserSettings) -> None:
         del own
 
 

@@ -31,6 +31,7 @@ logger = logging.getLogger(__name__)
 MAX_PROBLEM_BYTES = 64 * 1024
 """Size limit of an error's body."""
 WRITE_S = 60.0
+_MOST_CONNECTIONS = 100
 _YIELD_EVERY = 64
 
 
@@ -229,13 +230,14 @@ def tcp_or_socket(
     *,
     certificates: ssl.SSLContext,
     socket_path: str | None = None,
-    most: int = 100,
     most_idle: int = 10,
     idle_s: float = 60.0,
 ) -> Transport:
-    """Connections over TCP, or over the unix socket at `socket_path`: `most` at once, of which so many stay open while
-    idle, for `idle_s` seconds."""
-    limits = httpx.Limits(max_connections=most, max_keepalive_connections=most_idle, keepalive_expiry=idle_s)
+    """Connections over TCP, or over the unix socket at `socket_path`, of which `most_idle` stay open while idle, for
+    `idle_s` seconds."""
+    limits = httpx.Limits(
+        max_connections=_MOST_CONNECTIONS, max_keepalive_connections=most_idle, keepalive_expiry=idle_s
+    )
     return httpx.AsyncHTTPTransport(uds=socket_path, limits=limits, verify=certificates)
 
 

@@ -58,7 +58,7 @@ _CODES = {
 }
 
 Headers = Mapping[str, str]
-OwnHeaders = Callable[[DomainError], Headers]
+ServiceHeaders = Callable[[DomainError], Headers]
 
 
 def status_of(error: type[DomainError]) -> HTTPStatus | None:
@@ -148,10 +148,10 @@ def _http_problem(error: HTTPException) -> Response:
     return problem(status, code, str(error.detail), errors=errors, headers=error.headers)
 
 
-def install_problems(app: FastAPI, *, own_headers: OwnHeaders = lambda _: {}) -> None:
+def install_problems(app: FastAPI, *, service_headers: ServiceHeaders = lambda _: {}) -> None:
     """Answer every error of the application in this form, and say so in its OpenAPI document.
 
-    `own_headers` gives further headers of a service's own errors. Unforeseen errors are answered by the outermost
+    `service_headers` gives further headers of a service's own errors. Unforeseen errors are answered by the outermost
     layer, which knows the request's id.
     """
     document_problems(app)
@@ -159,7 +159,7 @@ def install_problems(app: FastAPI, *, own_headers: OwnHeaders = lambda _: {}) ->
     async def on_domain(_: Request, error: Exception) -> Response:
         known = cast("DomainError", error)
         response = domain_problem(known)
-        response.headers.update(own_headers(known))
+        response.headers.update(service_headers(known))
         return response
 
     async def on_invalid(_: Request, error: Exception) -> Response:

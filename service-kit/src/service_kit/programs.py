@@ -141,13 +141,13 @@ async def start_program(start: ProgramStart) -> Program:
 
 
 @asynccontextmanager
-async def running_program(start: ProgramStart, *, grace_s: float = 0.0) -> AsyncGenerator[Program]:
+async def running_program(start: ProgramStart) -> AsyncGenerator[Program]:
     """A program that is ended with its group when the block ends, however it does. Raises `OSError`."""
     program = await start_program(start)
     try:
         yield program
     finally:
-        await asyncio.shield(asyncio.ensure_future(program.end(grace_s)))
+        await asyncio.shield(asyncio.ensure_future(program.end()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from sandbox_manager.bootstrap.assembly import SandboxRegistry
 from sandbox_manager.domain.configuration import Configuration, Size
 from sandbox_manager.domain.errors import MarkLostError
 from sandbox_manager.domain.sandbox import LONG_AGO, Cleanup, Sandbox, Status
-from sandbox_manager.infrastructure.clock import SystemClock
+from sandbox_manager.infrastructure.machine import SystemClock
 from sandbox_manager.infrastructure.mongo.connect import connected, load_token_keys
 from sandbox_manager.infrastructure.mongo.registry import MongoRegistry
 from support.memory_manager.registry import MemoryRegistry

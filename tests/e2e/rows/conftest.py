@@ -14,7 +14,6 @@ from support.scripted_stack import FORMS, Form, Scripted, scripted_stack
 IN_ONE_FORM: dict[str, Form] = {
     "test_desktop.py": "chat",
     "test_mcp_programs.py": "messages",
-    "test_navigation.py": "chat",
     "test_ports.py": "chat",
     "test_remote_hosts.py": "chat",
     "test_report.py": "chat",

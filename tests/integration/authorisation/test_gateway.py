@@ -162,6 +162,8 @@ def test_every_route_has_a_rule_and_every_rule_a_route(tmp_path: Path) -> None:
     app = describe_app(WebOptions(frontend=tmp_path))
     assert without_rule(app, RULES) == set(), "say in tests/support/route_rules.py who may call these"
     assert set(RULES) - set(routes_of(app)) == set()
+    of_sessions = {name for name in RULES if "/sessions/{session_id}" in name}
+    assert {name for name in of_sessions if RULES[name].kind not in (Kind.OWNER, Kind.TICKET)} == set()
     worker = build_worker_app({}, {})
     assert without_rule(worker, WORKER) == set()
     assert set(WORKER) - set(routes_of(worker)) == set()
@@ -247,6 +249,13 @@ async def test_what_belongs_to_another_does_not_exist(house: House) -> None:
     untouched = (await house.gateway.client.get(session, headers=house.anna)).json()
     assert (untouched["title"] != "mine now", untouched["status"]) == (True, "queued")
     assert (house.gateway.sandboxes.living, house.gateway.workspace.files) == ({}, {})
+
+
+async def test_lists_show_own_sessions_only(house: House) -> None:
+    things = await house.things(house.anna)
+    mine, theirs = [(await house.ask("GET /api/sessions", {}, who)).json() for who in (house.anna, house.bert)]
+    assert [item["id"] for item in mine["items"]] == [things["session_id"]]
+    assert theirs == {"items": [], "next_cursor": None}
 
 
 def _told(answer: httpx.Response) -> dict[str, Any]:

@@ -64,6 +64,7 @@ def bearers(keys: KeyPair) -> dict[str, str]:
         "of a newer generation": keys.token(gen=2),
         "without a generation": keys.token(gen=None),
         "with a generation that only equals ours": keys.token(gen=True),
+        "with a generation of another type": keys.token(gen="1"),
         "without scopes": keys.token(scopes=None),
         "with scopes as text": keys.token(scopes=" ".join(ALL_SCOPES)),
         "of the gateway": keys.token(aud="backend-api"),

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from backend_api.agent.events import BackgroundFinished, Event, FilesChanged, MessageUser
-from backend_api.agent.recorded import Recorded
+from backend_api.agent.new_events import NewEvent
 from backend_api.background.domain import (
     MAX_WAKES,
     BackgroundCommand,
@@ -89,7 +89,7 @@ class MemoryBackgroundCommands(RunEndings):
         self._look_at[background_id] = self._store.clock() + timedelta(seconds=for_s)
 
     async def settle(
-        self, command: BackgroundCommand, told: Recorded, *, wakes: bool, changed: FilesChanged | None = None
+        self, command: BackgroundCommand, told: NewEvent, *, wakes: bool, changed: FilesChanged | None = None
     ) -> list[Event]:
         """Under the lock."""
         async with self._store.lock:
@@ -106,10 +106,10 @@ class MemoryBackgroundCommands(RunEndings):
                 read_by=finished.read_by,
             )
             row = self._store.sessions.get(command.session_id)
-            items = [told, *([Recorded(payload=changed)] if changed is not None else [])]
+            items = [told, *([NewEvent(payload=changed)] if changed is not None else [])]
             return [] if row is None else self._record_events(row, items, wakes=wakes and not known.stop_wanted)
 
-    def _record_events(self, row: SessionRow, items: Sequence[Recorded], *, wakes: bool) -> list[Event]:
+    def _record_events(self, row: SessionRow, items: Sequence[NewEvent], *, wakes: bool) -> list[Event]:
         wakes = wakes and row.background_wakes < MAX_WAKES
         run_id = row.session.active_run_id
         new_run = RunId(uuid.uuid4().hex) if wakes and run_id is None else None

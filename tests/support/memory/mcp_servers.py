@@ -7,36 +7,36 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 
 from backend_api.kit.ids import UserId
-from backend_api.mcp.domain.user_servers import MAX_OWN_SERVERS, McpTrial, OwnMcpServer, TooManyMcpServersError
+from backend_api.mcp.domain.user_servers import MAX_USER_SERVERS, McpTrial, TooManyMcpServersError, UserMcpServer
 from backend_api.settings.domain.entity import Sealed, StoredSettings
 from support.memory.store import MemoryStore
 
 
 class MemoryMcpServers:
-    """`OwnMcpServers` and `SealedMcpServers` on a `MemoryStore`, whose ledger tells runs of a user who has settings."""
+    """`UserMcpServers` and `SealedMcpServers` on a `MemoryStore`; its ledger tells runs of a user who has settings."""
 
     def __init__(self, store: MemoryStore) -> None:
         self._store = store
-        self._servers: defaultdict[UserId, dict[str, OwnMcpServer]] = defaultdict(dict)
+        self._servers: defaultdict[UserId, dict[str, UserMcpServer]] = defaultdict(dict)
 
-    async def of(self, user_id: UserId) -> Sequence[OwnMcpServer]:
+    async def of(self, user_id: UserId) -> Sequence[UserMcpServer]:
         return sorted(self._servers[user_id].values(), key=lambda own: own.server.name)
 
-    async def put(self, user_id: UserId, own: OwnMcpServer) -> None:
+    async def put(self, user_id: UserId, own: UserMcpServer) -> None:
         self._store.settings.setdefault(user_id, StoredSettings(user_id=user_id, version=1))
         servers = self._servers[user_id]
-        if own.server.name not in servers and len(servers) >= MAX_OWN_SERVERS:
+        if own.server.name not in servers and len(servers) >= MAX_USER_SERVERS:
             raise TooManyMcpServersError
         servers[own.server.name] = own
 
-    async def store_trial(self, user_id: UserId, tried: OwnMcpServer, trial: McpTrial) -> bool:
+    async def store_trial(self, user_id: UserId, tried: UserMcpServer, trial: McpTrial) -> bool:
         known = self._servers[user_id].get(tried.server.name)
         if known is None or (known.server, known.sealed) != (tried.server, tried.sealed):
             return False
         self._servers[user_id][tried.server.name] = replace(known, trial=trial)
         return True
 
-    async def sealed_under_other_key(self, key_id: str) -> AsyncIterator[tuple[UserId, OwnMcpServer]]:
+    async def sealed_under_other_key(self, key_id: str) -> AsyncIterator[tuple[UserId, UserMcpServer]]:
         for user_id, servers in list(self._servers.items()):
             for own in list(servers.values()):
                 if own.sealed is not None and own.sealed.key_id != key_id:

@@ -19,7 +19,7 @@ from backend_api.agent.events import (
     is_answer,
     is_for_the_person,
 )
-from backend_api.agent.recorded import Recorded
+from backend_api.agent.new_events import NewEvent
 from backend_api.agent.waits import end
 from backend_api.conversations.domain.entity import InboxMessage, Lease, Run, RunId, RunStatus, SessionStatus
 from backend_api.kit.ids import SessionId, UserId
@@ -33,7 +33,7 @@ class RunEndings:
         self._store = store
 
     async def finish(
-        self, lease: Lease, finished: RunFinished, *, seen_seq: int, said: Sequence[Recorded] = ()
+        self, lease: Lease, finished: RunFinished, *, seen_seq: int, said: Sequence[NewEvent] = ()
     ) -> list[Event]:
         """A message nobody saw keeps a run going that ended by itself, and else gets a run of its own."""
         async with self._store.lock:

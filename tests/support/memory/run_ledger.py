@@ -18,8 +18,8 @@ from backend_api.agent.events import (
     RunStarted,
     TasksUpdated,
 )
+from backend_api.agent.new_events import NewEvent
 from backend_api.agent.options import session_options
-from backend_api.agent.recorded import Recorded
 from backend_api.agent.waits import Wait
 from backend_api.conversations.domain.entity import (
     Accepted,
@@ -232,7 +232,7 @@ class MemoryRunLedger(RunEndings):
             run.run = replace(run.run, worker=None, releases=run.run.releases + 1)
             run.expires_at = self._store.clock() - timedelta(milliseconds=1)
 
-    async def record(self, lease: Lease, items: Sequence[Recorded], *, handled: int = 0) -> list[Event]:
+    async def record(self, lease: Lease, items: Sequence[NewEvent], *, handled: int = 0) -> list[Event]:
         """All or nothing."""
         async with self._store.lock:
             row, run = self._store.leased(lease)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from backend_api.agent.events import Event, ResolvedBy, RunQueued, SessionUpdated
-from backend_api.agent.recorded import Recorded
+from backend_api.agent.new_events import NewEvent
 from backend_api.agent.waits import Answer, OpenWait, Wait, WaitRefusedError, answered, end
 from backend_api.conversations.domain.entity import Lease, RunId, RunStatus, SessionStatus
 from backend_api.conversations.domain.errors import already_over, no_open_wait
@@ -48,9 +48,9 @@ def end_waits(
         before, options = row.session.options, row.session.options | {**what.options}
         row.session = replace(row.session, options=options)
         changed = changed_names(before, options)
-        items.append(Recorded(payload=SessionUpdated(options=options, changed_options=changed)))
+        items.append(NewEvent(payload=SessionUpdated(options=options, changed_options=changed)))
     if not run.waits:
-        items.append(Recorded(payload=queued))
+        items.append(NewEvent(payload=queued))
         run.run = replace(run.run, status=RunStatus.QUEUED)
     status = SessionStatus.WAITING if run.waits else SessionStatus.QUEUED
     return _store(store, row, run, items, status)
@@ -101,7 +101,7 @@ class MemoryWaits:
 
 
 def _store(
-    store: MemoryStore, row: SessionRow, run: RunRow, items: Sequence[Recorded], status: SessionStatus
+    store: MemoryStore, row: SessionRow, run: RunRow, items: Sequence[NewEvent], status: SessionStatus
 ) -> list[Event]:
     events = store.record(row, run.run.id, items)
     row.session = replace(row.session, status=status, last_seq=len(row.events), updated_at=store.clock())

@@ -24,8 +24,8 @@ from backend_api.agent.events import (
     agent_of,
     is_for_the_person,
 )
-from backend_api.agent.path import WHOLE, Path, is_beside, path_after
-from backend_api.agent.recorded import Body
+from backend_api.agent.new_events import Body
+from backend_api.agent.path import BESIDE_PATHS, WHOLE, Path, path_after
 from backend_api.agent.tasks import NO_TASKS
 from backend_api.agent.usage import combine
 from backend_api.conversations.application.event_json import dump, payload_fields
@@ -231,7 +231,7 @@ def _path_of(events: Sequence[Event]) -> Path:
 
 
 def _on(events: Sequence[Event], path: Path) -> list[Event]:
-    return [event for event in events if path.has(event.seq or 0) or is_beside(event.payload)]
+    return [event for event in events if path.has(event.seq or 0) or event.payload.type in BESIDE_PATHS]
 
 
 def _is_said(event: Event) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from backend_api.agent.events import Event, StoredPayload, Usage
-from backend_api.agent.recorded import Body, Recorded
+from backend_api.agent.new_events import Body, NewEvent
 from backend_api.agent.waits import OpenWait
 from backend_api.conversations.domain.entity import Accepted, InboxMessage, Lease, Run, RunId, Session
 from backend_api.conversations.domain.errors import LeaseLostError, SessionNotFoundError
@@ -96,7 +96,7 @@ class MemoryStore:
             raise LeaseLostError("The run was taken over after an interruption, or it ended.")
         return session, run
 
-    def record(self, row: SessionRow, run_id: str | None, items: Sequence[Recorded]) -> list[Event]:
+    def record(self, row: SessionRow, run_id: str | None, items: Sequence[NewEvent]) -> list[Event]:
         """Keep, with what stands beside."""
         events = self.store(row, run_id, [item.payload for item in items])
         for event, item in zip(events, items, strict=True):

@@ -13,7 +13,7 @@ from support.memory.store import MemoryStore
 
 
 class MemorySubagentKinds:
-    """`OwnKinds` on a `MemoryStore`, whose ledger tells runs of a user who has settings."""
+    """`UserKinds` on a `MemoryStore`, whose ledger tells runs of a user who has settings."""
 
     def __init__(self, store: MemoryStore) -> None:
         self._store = store

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from sandbox_manager.domain.ports import Clock, HeldLease
-from sandbox_manager.infrastructure.clock import SystemClock
+from sandbox_manager.infrastructure.machine import SystemClock
 
 
 class MemoryLeases:

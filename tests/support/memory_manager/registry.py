@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from sandbox_manager.domain.errors import MarkLostError, RegistryUnavailableError
 from sandbox_manager.domain.ports import Change, Clock
 from sandbox_manager.domain.sandbox import LONG_AGO, Sandbox
-from sandbox_manager.infrastructure.clock import SystemClock
+from sandbox_manager.infrastructure.machine import SystemClock
 
 
 class MemoryRegistry:

@@ -95,7 +95,9 @@ async def test_the_answer_says_what_to_do_next(error: DomainError, header: str, 
 
 
 async def test_a_service_adds_headers_of_its_own() -> None:
-    answer = await answer_of(lambda: failures.ConflictError("Busy."), own_headers=lambda error: {"X-Code": error.code})
+    answer = await answer_of(
+        lambda: failures.ConflictError("Busy."), service_headers=lambda error: {"X-Code": error.code}
+    )
     assert (answer.status_code, answer.headers["x-code"]) == (409, "conflict")
 
 

@@ -16,7 +16,7 @@ from backend_api.agent.events import (
     ResolvedBy,
     ToolFinished,
 )
-from backend_api.agent.recorded import Recorded
+from backend_api.agent.new_events import NewEvent
 from backend_api.kit.errors import ConflictError, InvalidError
 
 MAX_FEEDBACK_CHARACTERS = 10_000
@@ -74,7 +74,7 @@ class Outcome(NamedTuple):
     """The calls that a decision leaves undecided, and the events that record it."""
 
     rest: Approval
-    recorded: list[Recorded]
+    recorded: list[NewEvent]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +120,7 @@ class Approval:
             decided=[*self.decided, past],
         )
         denied = chosen if answer.decision == "deny" else []
-        return Outcome(rest, [Recorded(payload=resolved), *(self._result(call_id, by, feedback) for call_id in denied)])
+        return Outcome(rest, [NewEvent(payload=resolved), *(self._result(call_id, by, feedback) for call_id in denied)])
 
     def _selected_calls(self, answer: Decision) -> list[str]:
         undecided = [call.call_id for call in self.calls]
@@ -134,11 +134,11 @@ class Approval:
             raise InvalidError(detail, field="body.call_ids")
         return wanted
 
-    def _result(self, call_id: str, by: ResolvedBy, feedback: str | None) -> Recorded:
+    def _result(self, call_id: str, by: ResolvedBy, feedback: str | None) -> NewEvent:
         denied = self._denied(call_id, by)
         output = denied.preview + (f"\nThey said: {feedback[:MAX_FEEDBACK_CHARACTERS]}" if feedback else "")
         finished = replace(denied, preview=output[:MAX_PREVIEW_CHARACTERS])
-        return Recorded(payload=finished, output=output if len(output) > MAX_PREVIEW_CHARACTERS else None)
+        return NewEvent(payload=finished, output=output if len(output) > MAX_PREVIEW_CHARACTERS else None)
 
     def _denied(self, call_id: str, by: ResolvedBy) -> ToolFinished:
         why = (_DENIED if self.agent_id is None else _DENIED_TO_ANOTHER)[by]

@@ -32,7 +32,7 @@ class ResultAt(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OwnUse:
+class SubagentUsage:
     """What one sub-agent used: `calls` of tools, `tokens` that were new to it, and how long workers had the run since
     it began, up to the run's last event."""
 
@@ -94,7 +94,7 @@ class Conversation:
     rendered: RenderedTurns = field(default_factory=RenderedTurns, compare=False, repr=False)
     background: Sequence[BackgroundStarted] = ()
     attached: Sequence[Attached] = ()
-    own: OwnUse = field(default_factory=OwnUse)
+    own: SubagentUsage = field(default_factory=SubagentUsage)
 
     @property
     def unread_from(self) -> int:

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from backend_api.agent.events import Event, RunEnd, StoredPayload, TeammateUpdated, ToolCalled, ToolFinished
+from backend_api.agent.new_events import NewEvent
 from backend_api.agent.open_agents import OpenAgents
-from backend_api.agent.recorded import Recorded
 from backend_api.agent.run_progress import RunProgress
 from backend_api.agent.team import Team, updated
 
@@ -27,7 +27,7 @@ class Ending:
     said: tuple[StoredPayload, ...] = ()
 
 
-def cut_by_stop(run_id: str, events: Iterable[Event], so_far: Sequence[Recorded]) -> list[Recorded]:
+def cut_by_stop(run_id: str, events: Iterable[Event], so_far: Sequence[NewEvent]) -> list[NewEvent]:
     """The events that close a run which is stopped while no worker holds it: `so_far`, then the results of the other
     open calls, the end of each sub-agent right after the call it works on, and of each teammate. `events` are those of
     the run's calls and agents. The calls of a sub-agent end before the call that it works on."""
@@ -52,5 +52,5 @@ def cut_by_stop(run_id: str, events: Iterable[Event], so_far: Sequence[Recorded]
     ended = {item.payload.call_id for item in so_far if isinstance(item.payload, ToolFinished)}
     calls = [called for call_id, called in progress.open_calls.items() if call_id not in ended]
     calls.sort(key=lambda called: called.agent_id is None)
-    left = [Recorded(payload=updated(one, "left", reason="run_ended")) for one in team.present()]
-    return [*agents.with_ends([*so_far, *(Recorded(payload=cut(called)) for called in calls)], {}), *left]
+    left = [NewEvent(payload=updated(one, "left", reason="run_ended")) for one in team.present()]
+    return [*agents.with_ends([*so_far, *(NewEvent(payload=cut(called)) for called in calls)], {}), *left]

@@ -17,7 +17,7 @@ from backend_api.agent.events import (
     UsageUpdated,
 )
 from backend_api.agent.model import ModelError, NextAttempt
-from backend_api.agent.recorded import Recorded
+from backend_api.agent.new_events import NewEvent
 from backend_api.agent.session_choices import SessionChoices
 from backend_api.agent.tool import Delegate, Done, OpenCall, ToolCall
 from backend_api.agent.waits import Wait
@@ -91,7 +91,7 @@ class Journal(Protocol):
         """Store payloads in one step. A message recorded as completed is no longer open."""
         ...
 
-    def record_items(self, items: Sequence[Recorded]) -> Awaitable[None]:
+    def record_items(self, items: Sequence[NewEvent]) -> Awaitable[None]:
         """Store payloads in one step, with the bodies beside them."""
         ...
 
@@ -138,7 +138,7 @@ class Journal(Protocol):
         traced while it works, its output is shown, and if the run is cut, its progress is known."""
         ...
 
-    def open_message(self, message: OpenMessage, preface: Sequence[Recorded] = ()) -> None:
+    def open_message(self, message: OpenMessage, preface: Sequence[NewEvent] = ()) -> None:
         """Set the message being written: it is kept as partial if the run is cut. The `preface`, which the model is
         sent for it, is stored with the first part of it: before that nothing depends on it."""
         ...

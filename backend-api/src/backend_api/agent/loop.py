@@ -19,10 +19,10 @@ from backend_api.agent.events import Notice
 from backend_api.agent.fallback import answer_fallback_notice
 from backend_api.agent.journal import Journal
 from backend_api.agent.model import ModelContextError, ModelError, ModelRequest, ModelRequestError, NoteTurn
+from backend_api.agent.new_events import Body, NewEvent
 from backend_api.agent.opening import BODY_MEDIA_TYPE, ContextPrefix
 from backend_api.agent.options import AgentMode
 from backend_api.agent.pictures import Pictures
-from backend_api.agent.recorded import Body, Recorded
 from backend_api.agent.tool_runner import ToolRunner
 from backend_api.agent.waits import Wait
 
@@ -159,17 +159,17 @@ class AgentLoop:
         """The next request to the model; its `last` answer has no tools. A new opening and new notes are recorded with
         the answer. If the first request `is_refused` or failed, the second one has no pictures."""
         opening = self.opening if last is None else replace(self.opening, tools=())
-        preface = [Recorded(payload=notice) for notice in self.notices]
+        preface = [NewEvent(payload=notice) for notice in self.notices]
         is_due = is_refused or self.capabilities.is_opening_due(conversation)
         if opened := opening.after(conversation.opened, is_due=is_due):
             opened = self.capabilities.limited(conversation, opened)
             opened = replace(opened, pictures=0) if is_refused else opened
-            preface.append(Recorded(payload=opened, body=Body(content=opening.body(), media_type=BODY_MEDIA_TYPE)))
-            preface += [Recorded(payload=told) for told in self.capabilities.compaction_events(conversation, opened)]
+            preface.append(NewEvent(payload=opened, body=Body(content=opening.body(), media_type=BODY_MEDIA_TYPE)))
+            preface += [NewEvent(payload=told) for told in self.capabilities.compaction_events(conversation, opened)]
             conversation = conversation.reopened(opened)
         notes = [*self.capabilities.notes(conversation), *([last.note] if last is not None else [])]
         fresh = [note for note in notes if conversation.notes.get(note.key) != note.text]
-        preface += [Recorded(payload=note) for note in fresh]
+        preface += [NewEvent(payload=note) for note in fresh]
         sent = self.capabilities.project(conversation)
         request = ModelRequest(
             model=opening.model,

@@ -14,7 +14,7 @@ from backend_api.agent.events import (
     Usage,
     UsageUpdated,
 )
-from backend_api.agent.recorded import Recorded
+from backend_api.agent.new_events import NewEvent
 from backend_api.agent.threads import Threads, subagent_of
 from backend_api.agent.tool import ToolCall
 
@@ -53,12 +53,12 @@ class OpenAgents:
             case _:
                 pass
 
-    def with_ends(self, items: Sequence[Recorded], at_work: Mapping[str, ToolCall]) -> Sequence[Recorded]:
+    def with_ends(self, items: Sequence[NewEvent], at_work: Mapping[str, ToolCall]) -> Sequence[NewEvent]:
         """The same items, with the end of each agent added after the result of its call."""
         if not self._open:
             return items
         started = {item.payload.subagent_id for item in items if isinstance(item.payload, SubagentFinished)}
-        whole: list[Recorded] = []
+        whole: list[NewEvent] = []
         for item in items:
             whole.append(item)
             match item.payload:
@@ -71,7 +71,7 @@ class OpenAgents:
                         tool_count=work.calls,
                         duration_ms=call.duration_ms() if call is not None else 0,
                     )
-                    whole.append(Recorded(payload=end))
+                    whole.append(NewEvent(payload=end))
                 case _:
                     pass
         return whole

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from backend_api.agent.events import Event, PathSelected, Payload
+from backend_api.agent.events import Event, PathSelected
 
 BESIDE_PATHS: frozenset[str] = frozenset(
     {
@@ -79,8 +79,3 @@ def path_after(event: Event | None) -> Path:
     if event is None or not isinstance(event.payload, PathSelected):
         return WHOLE
     return Path(tuple((first, last) for first, last in event.payload.path), event.seq or 0)
-
-
-def is_beside(payload: Payload) -> bool:
-    """Whether it holds on every path."""
-    return payload.type in BESIDE_PATHS

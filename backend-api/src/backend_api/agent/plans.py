@@ -14,7 +14,7 @@ from backend_api.agent.events import (
     ResolvedBy,
     ToolFinished,
 )
-from backend_api.agent.recorded import Recorded
+from backend_api.agent.new_events import NewEvent
 
 MAX_PLAN_CHARACTERS = 50_000
 _APPROVED = "The user approved the plan. Plan mode is over: carry it out, and say where you have to depart from it."
@@ -51,7 +51,7 @@ class Plan:
         """The event that proposes the plan."""
         return PlanProposed(plan_id=wait_id, call_id=self.call_id, plan=self.plan, expires_at=deadline)
 
-    def resolved(self, wait_id: str, by: ResolvedBy, answer: PlanDecision | None) -> list[Recorded]:
+    def resolved(self, wait_id: str, by: ResolvedBy, answer: PlanDecision | None) -> list[NewEvent]:
         """The events of its decision; without an answer it is rejected."""
         answer = answer or PlanDecision(decision="reject")
         feedback = (answer.feedback or "").strip() or None
@@ -61,7 +61,7 @@ class Plan:
         output += f"\nThey said: {feedback}" if feedback else ""
         finished = self._finished(output[:MAX_PREVIEW_CHARACTERS], by, is_approved=is_approved)
         is_long = len(output) > MAX_PREVIEW_CHARACTERS
-        return [Recorded(payload=decided), Recorded(payload=finished, output=output if is_long else None)]
+        return [NewEvent(payload=decided), NewEvent(payload=finished, output=output if is_long else None)]
 
     def _finished(self, preview: str, by: ResolvedBy, *, is_approved: bool = False) -> ToolFinished:
         return ToolFinished(call_id=self.call_id, success=is_approved, preview=preview, cancelled=by == "stop")

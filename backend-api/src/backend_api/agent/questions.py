@@ -15,7 +15,7 @@ from backend_api.agent.events import (
     ResolvedBy,
     ToolFinished,
 )
-from backend_api.agent.recorded import Recorded
+from backend_api.agent.new_events import NewEvent
 from backend_api.kit.errors import InvalidError
 
 MAX_ANSWER_CHARACTERS = 10_000
@@ -55,7 +55,7 @@ class Questions:
             question_id=wait_id, call_id=self.call_id, questions=list(self.questions), expires_at=deadline
         )
 
-    def resolved(self, wait_id: str, by: ResolvedBy, answer: Answers | None) -> list[Recorded]:
+    def resolved(self, wait_id: str, by: ResolvedBy, answer: Answers | None) -> list[NewEvent]:
         """The events of the end: the resolution, and the result of its call."""
         answers = None
         if answer is not None:
@@ -70,7 +70,7 @@ class Questions:
             cancelled=by == "stop",
         )
         is_long = len(output) > MAX_PREVIEW_CHARACTERS
-        return [Recorded(payload=answered), Recorded(payload=finished, output=output if is_long else None)]
+        return [NewEvent(payload=answered), NewEvent(payload=finished, output=output if is_long else None)]
 
     def _check(self, answers: Mapping[str, str]) -> None:
         """Raises `InvalidError` unless each question, and nothing else, has an answer that it allows."""

@@ -247,9 +247,6 @@ class ToolSet:
         return "\n\n".join(texts)
 
 
-NO_TOOLS = ToolSet()
-
-
 def choose_prompt_tools(
     specs: Sequence[ToolSpec], wanted: Collection[str], taken: int, free: Collection[str] = ()
 ) -> ToolSet:

@@ -28,8 +28,8 @@ from backend_api.agent.folder_instructions import new_instructions
 from backend_api.agent.journal import Journal
 from backend_api.agent.long_results import ResultLimits, Room
 from backend_api.agent.model import ToolRequest
+from backend_api.agent.new_events import Body, NewEvent
 from backend_api.agent.phrase import render_phrase
-from backend_api.agent.recorded import Body, Recorded
 from backend_api.agent.session_choices import SessionChoices
 from backend_api.agent.shortening import shorten
 from backend_api.agent.step import NO_RESULT
@@ -191,9 +191,9 @@ class ToolRunner:
             call_id=called.call_id,
             body=body.reference() if body is not None else None,
         )
-        items = [Recorded(payload=read, body=body)]
+        items = [NewEvent(payload=read, body=body)]
         if body is None and read.text:
-            items.append(Recorded(payload=notice_of(path, done)))
+            items.append(NewEvent(payload=notice_of(path, done)))
         await self.journal.record_items(items)
 
     def _announce(

@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 from backend_api.agent.approvals import Approval, Decision, PastDecision
 from backend_api.agent.events import ResolvedBy
+from backend_api.agent.new_events import NewEvent
 from backend_api.agent.plans import Plan, PlanDecision
 from backend_api.agent.questions import Answers, Questions
-from backend_api.agent.recorded import Recorded
 
 Subject = Questions | Approval | Plan
 RefusedBy = Literal["message", "stop"]
@@ -67,9 +67,9 @@ class OpenWait:
             return ()
         return self.subject.resolved(self.id, "timeout", None).rest.decided
 
-    def request_event(self) -> Recorded:
+    def request_event(self) -> NewEvent:
         """The event that begins the wait."""
-        return Recorded(payload=self.subject.request_event(self.id, self.deadline))
+        return NewEvent(payload=self.subject.request_event(self.id, self.deadline))
 
     def without_content(self) -> OpenWait:
         """The part that is needed to end it. The calls' arguments (of any size and with any keys), their safety checks,
@@ -89,7 +89,7 @@ class Ended:
 
     left: Sequence[OpenWait]
     over: Sequence[OpenWait]
-    recorded: Sequence[Recorded]
+    recorded: Sequence[NewEvent]
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
@@ -111,7 +111,7 @@ def end(waits: Sequence[OpenWait], ending: Sequence[OpenWait], by: ResolvedBy, a
     answer it does not allow."""
     left = [wait for wait in waits if wait not in ending]
     over: list[OpenWait] = []
-    recorded: list[Recorded] = []
+    recorded: list[NewEvent] = []
     for wait in ending:
         match wait.subject:
             case Questions() as questions:

@@ -31,7 +31,7 @@ class TooManyKindsError(ConflictError):
         super().__init__(f"You have {MAX_KINDS} agents of your own, which is the maximum. Delete one first.")
 
 
-class OwnKinds(Protocol):
+class UserKinds(Protocol):
     """The kinds of each user. All raise `StoreUnavailableError`."""
 
     async def of(self, user_id: UserId) -> Sequence[SubagentKind]:

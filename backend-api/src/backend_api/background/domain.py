@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Protocol
 
 from backend_api.agent.events import BackgroundEnd, Event, FilesChanged
-from backend_api.agent.recorded import Recorded
+from backend_api.agent.new_events import NewEvent
 from backend_api.kit.errors import ConflictError, NotFoundError
 from backend_api.kit.ids import SessionId, UserId
 
@@ -93,7 +93,7 @@ class BackgroundCommands(Protocol):
         ...
 
     async def settle(
-        self, command: BackgroundCommand, told: Recorded, *, wakes: bool, changed: FilesChanged | None = None
+        self, command: BackgroundCommand, told: NewEvent, *, wakes: bool, changed: FilesChanged | None = None
     ) -> list[Event]:
         """Store its end with a `BackgroundFinished` event, and the files it `changed`. One that `wakes` is read like a
         message: a current run goes on to read it, and an idle session gets a new run, whose event is then the last one;

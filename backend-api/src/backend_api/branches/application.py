@@ -32,9 +32,9 @@ from backend_api.identity.application.limits import Limits
 from backend_api.identity.ports import RateLimiter
 from backend_api.kit.errors import InvalidError
 from backend_api.kit.ids import SessionId, UserId
+from backend_api.kit.invisible_characters import is_blank
 from backend_api.kit.notifier import Notifier, Topic
 from backend_api.kit.stored_time import to_millisecond
-from backend_api.kit.unseen import is_blank
 
 _NO_MESSAGE = "There is no such message in this conversation, or it was deleted with its branch."
 _COPY_NAME = "{title} (branch)"

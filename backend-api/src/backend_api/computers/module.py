@@ -18,8 +18,8 @@ from backend_api.computers.http import files, sandbox, screen, snapshots
 from backend_api.computers.mongo import MongoSandboxChangeLog
 from backend_api.computers.tools import LinkSigner, SignedLink
 from backend_api.conversations.application.check_attachments import CheckAttachments
-from backend_api.conversations.application.own_sandbox import OwnSandbox
 from backend_api.conversations.application.session_rules import OptionRules
+from backend_api.conversations.application.session_sandbox import SessionSandbox
 from backend_api.conversations.application.stream_slots import StreamSlots
 from backend_api.conversations.ports import EventLog, SessionRepository, SessionStream
 from backend_api.identity.application.connection_auth import AuthenticatedConnections
@@ -58,28 +58,28 @@ async def open_session_sandboxes(
     rules: OptionRules,
     sandbox_changes: SandboxChangeSource | None = None,
 ) -> AsyncGenerator[Parts]:
-    """Open the module. The ports are the use cases of the routes, `own_sandbox`, `check_attachments`, and `sign_link`,
-    with which agents link files; the task stores the sandbox changes that the manager reports."""
-    own_sandbox, tickets = OwnSandbox(sessions, sandboxes), RedisTickets(redis, "ticket", ScreenTicket)
+    """Open the module. The ports are the use cases of the routes, `session_sandbox`, `check_attachments`, and
+    `sign_link`, with which agents link files; the task stores the sandbox changes that the manager reports."""
+    session_sandbox, tickets = SessionSandbox(sessions, sandboxes), RedisTickets(redis, "ticket", ScreenTicket)
     links = JwtFileLinks(signing.secret, algorithm=signing.algorithm, clock=clock)
-    of_agents = LinkFile(OwnSandbox(sessions, sandboxes, queue_s=None), workspace, links)
+    of_agents = LinkFile(SessionSandbox(sessions, sandboxes, queue_s=None), workspace, links)
     tasks: dict[str, Task] = {}
     if sandbox_changes is not None:
         publish = PublishSandboxChanges(sandbox_changes, MongoSandboxChangeLog(database), stream)
         tasks["sandbox-changes"] = publish.publish_until_cancelled
     yield Parts(
         ports={
-            "own_sandbox": own_sandbox,
-            "check_attachments": CheckAttachments(own_sandbox, workspace, rules.has_sandbox),
+            "session_sandbox": session_sandbox,
+            "check_attachments": CheckAttachments(session_sandbox, workspace, rules.has_sandbox),
             "sign_link": _link_signer(of_agents, link_origin),
             "links": links,
-            "link_file": LinkFile(own_sandbox, workspace, links),
-            "upload_files": UploadFiles(own_sandbox, workspace, log, stream, limiter, limits),
+            "link_file": LinkFile(session_sandbox, workspace, links),
+            "upload_files": UploadFiles(session_sandbox, workspace, log, stream, limiter, limits),
             "take_snapshot": TakeSnapshot(sessions, snapshots),
             "restore_snapshot": RestoreSnapshot(sessions, snapshots, log, stream),
             "issue_ticket": IssueTicket(sessions, tickets, limiter, limits),
             "tickets": tickets,
-            "open_screen": OpenScreen(tickets, connections, stream_slots, own_sandbox, screens),
+            "open_screen": OpenScreen(tickets, connections, stream_slots, session_sandbox, screens),
         },
         gateway_tasks=tasks,
     )

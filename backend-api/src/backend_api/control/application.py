@@ -24,7 +24,6 @@ from backend_api.kit.notifier import Notifier, Topic
 
 logger = logging.getLogger(__name__)
 
-RENEW_S = 2.0
 LOOK_S = 1.0
 HANDED_BACK = "✓"
 """The answer to a request to take control if the person adds no note: a text that is the same in every language."""

@@ -24,8 +24,8 @@ from backend_api.agent.events import (
     Todo,
     Usage,
 )
+from backend_api.agent.new_events import Body, NewEvent
 from backend_api.agent.path import WHOLE, Path
-from backend_api.agent.recorded import Body, Recorded
 from backend_api.agent.waits import Answer, Wait
 from backend_api.conversations.domain.entity import Accepted, Claimant, InboxMessage, Lease, Run, RunId, Session
 from backend_api.conversations.domain.live_text import TextKey
@@ -226,14 +226,14 @@ class RunLedger(Protocol):
         """Heartbeat; returns the messages in the run's inbox, in order. Raises `LeaseLostError`."""
         ...
 
-    async def record(self, lease: Lease, items: Sequence[Recorded], *, handled: int = 0) -> list[Event]:
+    async def record(self, lease: Lease, items: Sequence[NewEvent], *, handled: int = 0) -> list[Event]:
         """Stores events of the run, and removes its inbox's messages up to the number `handled`. Raises
         `LeaseLostError` if fenced out, and `TasksEditedError` if tasks among them lack a change of the person; nothing
         is written then."""
         ...
 
     async def finish(
-        self, lease: Lease, finished: RunFinished, *, seen_seq: int, said: Sequence[Recorded] = ()
+        self, lease: Lease, finished: RunFinished, *, seen_seq: int, said: Sequence[NewEvent] = ()
     ) -> list[Event]:
         """Stores the last events, `said`, ends the run and frees the session. Returns the run's stored events, its end
         the last. Raises `LeaseLostError`.

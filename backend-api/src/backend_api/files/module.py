@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
-from backend_api.conversations.application.own_sandbox import OwnSandbox
+from backend_api.conversations.application.session_sandbox import SessionSandbox
 from backend_api.conversations.ports import EventLog, SessionRepository, SessionStream
 from backend_api.files.application import EditFiles
 from backend_api.files.http import router
@@ -28,7 +28,7 @@ async def open_files(
 ) -> AsyncGenerator[Parts]:
     """Open the module. The port `edit_files` is the use case of the routes."""
     edit = EditFiles(
-        own_sandbox=OwnSandbox(sessions, sandboxes),
+        session_sandbox=SessionSandbox(sessions, sandboxes),
         editor=file_editor or ToolApiFileEditor(endpoints),
         log=log,
         stream=stream,

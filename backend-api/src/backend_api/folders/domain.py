@@ -11,7 +11,7 @@ from typing import NewType
 from backend_api.folders.errors import FolderFilesQuotaError, FolderFullError
 from backend_api.kit.errors import InvalidError
 from backend_api.kit.ids import UserId
-from backend_api.kit.unseen import is_blank
+from backend_api.kit.invisible_characters import is_blank
 
 FolderId = NewType("FolderId", str)
 MAX_NAME_CHARACTERS = 80

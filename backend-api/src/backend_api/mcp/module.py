@@ -22,14 +22,14 @@ from backend_api.kit.untrusted.guarded_client import guarded_transport
 from backend_api.kit.untrusted.rules import AllowedHost, FetchRules, allowed_hosts
 from backend_api.mcp.application.change_servers import ChangeMcpServers
 from backend_api.mcp.application.list_tools import ListMcpTools
-from backend_api.mcp.application.own_servers import ServersOfUsers
 from backend_api.mcp.application.reseal_servers import ResealMcpServers
 from backend_api.mcp.application.reseal_sign_ins import ResealSignIns
 from backend_api.mcp.application.run_servers import McpServers
 from backend_api.mcp.application.sign_in_server import SignInMcpServer
+from backend_api.mcp.application.user_servers import ServersOfUsers
 from backend_api.mcp.application.user_sign_ins import SignInsOfUsers
 from backend_api.mcp.application.user_tokens import UserTokens
-from backend_api.mcp.client.config_file import own_server, read_mcp_file
+from backend_api.mcp.client.config_file import read_mcp_file, user_server
 from backend_api.mcp.client.connector import McpConnections
 from backend_api.mcp.client.network import Network, Networks
 from backend_api.mcp.domain.entity import McpTarget
@@ -94,13 +94,13 @@ async def open_connections(
     hosts allowed for reading don't count, since tools can write."""
     allowed = allowed_hosts(settings.mcp_allowed_hosts)
     rules = FetchRules(allowed)
-    own_rules = FetchRules(allowed | {host for target in shared if (host := _host_of(target)) is not None})
+    user_rules = FetchRules(allowed | {host for target in shared if (host := _host_of(target)) is not None})
     async with (
-        guarded_transport(own_rules, proxy=fetch_proxy, at_once=AT_ONCE) as of_deployment,
+        guarded_transport(user_rules, proxy=fetch_proxy, at_once=AT_ONCE) as of_deployment,
         guarded_transport(rules, proxy=fetch_proxy, at_once=AT_ONCE) as of_users,
     ):
         networks = Networks(
-            shared=Network(transport=of_deployment, rules=own_rules), own=Network(transport=of_users, rules=rules)
+            shared=Network(transport=of_deployment, rules=user_rules), own=Network(transport=of_users, rules=rules)
         )
         authorizer = OAuthAuthorizer(networks)
         tokens = UserTokens(sign_ins, authorizer)
@@ -152,7 +152,7 @@ async def open_mcp(
             sign_ins=sign_ins,
             authorizer=opened.authorizer,
             sessions=sessions,
-            parse=own_server,
+            parse=user_server,
             limiter=limiter,
             limits=limits,
         )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from backend_api.agent.mcp_servers import KnownMcpServer
-from backend_api.agent.recorded import Recorded
+from backend_api.agent.new_events import NewEvent
 from backend_api.agent.tool import Done, ToolCall
 from backend_api.mcp.domain.entity import Listing, McpCause, McpTarget
 
@@ -86,6 +86,6 @@ class ServerJournal(Protocol):
         """The known state of each server, by its name."""
         ...
 
-    def record_items(self, items: Sequence[Recorded], *, handled: int = 0) -> Awaitable[None]:
+    def record_items(self, items: Sequence[NewEvent], *, handled: int = 0) -> Awaitable[None]:
         """Stores these events in one step."""
         ...

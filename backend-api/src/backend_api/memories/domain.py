@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from backend_api.kit.ids import UserId
-from backend_api.kit.unseen import TAGS
+from backend_api.kit.invisible_characters import TAGS
 from backend_api.memories.errors import (
     MemoryChangedError,
     MemoryExistsError,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from backend_api.kit.unseen import is_blank
+from backend_api.kit.invisible_characters import is_blank
 from backend_api.memories.errors import MemoryInvalidError
 
 ROOT = "/memories"

@@ -10,7 +10,7 @@ from backend_api.conversations.domain.entity import MAX_MESSAGE_CHARACTERS
 from backend_api.conversations.domain.errors import MessageTooLongError
 from backend_api.kit.errors import InvalidError
 from backend_api.kit.ids import SessionId, UserId
-from backend_api.kit.unseen import is_blank
+from backend_api.kit.invisible_characters import is_blank
 
 MAX_QUEUED = 20
 """The limit for one session."""

@@ -46,8 +46,6 @@ class ModelFacts:
     pictures: bool | None = None
     thinking: Thinks | None = None
     thinking_form: ThinkingForm | None = None
-    binds_thinking: bool | None = None
-    system_notes: bool | None = None
     computer_use: ComputerUse | None = None
     tool_search: bool | None = None
 
@@ -96,8 +94,6 @@ class _Entry(_Strict):
     pictures: bool | None = None
     thinking: Thinks | None = None
     thinking_form: ThinkingForm | None = None
-    binds_thinking: bool | None = None
-    system_notes: bool | None = None
     computer_use: ComputerUse | None = None
     tool_search: bool | None = None
 

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import NewType
 
 from backend_api.kit.ids import UserId
-from backend_api.kit.unseen import TAGS, UNSEEN, is_blank
+from backend_api.kit.invisible_characters import INVISIBLE, TAGS, is_blank
 from backend_api.research.errors import CorpusFullError, RecordInvalidError
 from backend_api.research.identity import PaperId, arxiv_of_doi, title_key
 
@@ -123,7 +123,7 @@ def cleaned(paper: Paper) -> Paper:
 
 def plain_text(text: str, most: int) -> str:
     """The text on one line."""
-    bare = UNSEEN.sub("", _SPACES.sub(" ", _MARKUP.sub("", text[: most * 4]))).strip()
+    bare = INVISIBLE.sub("", _SPACES.sub(" ", _MARKUP.sub("", text[: most * 4]))).strip()
     return bare if len(bare) <= most else f"{bare[: most - 1]}…"
 
 
@@ -255,7 +255,7 @@ def checked_tags(tags: Iterable[str]) -> tuple[str, ...]:
     found = dict[str, str]()
     for tag in tags:
         bare = _SPACES.sub(" ", tag).strip()
-        if is_blank(bare) or len(bare) > MAX_TAG_CHARACTERS or UNSEEN.search(bare):
+        if is_blank(bare) or len(bare) > MAX_TAG_CHARACTERS or INVISIBLE.search(bare):
             raise RecordInvalidError(
                 f"A tag is one or more words, with at most {MAX_TAG_CHARACTERS} visible characters.", field="tags"
             )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -82,6 +82,3 @@ def _checked(setting: Setting, key: str) -> str:
         return str(setting.check(key))
     except InvalidError as error:
         raise InvalidError(error.detail, field="body.key", fault=error.fault) from error
-
-
-KeysOf = Callable[[], Awaitable[Keys]]

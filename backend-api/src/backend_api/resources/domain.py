@@ -8,7 +8,7 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from backend_api.agent.events import KeptResource, ResourceKind
-from backend_api.kit.unseen import has_nul, says_nothing
+from backend_api.kit.invisible_characters import has_nul, is_written_blank
 from backend_api.resources.errors import ResourceInvalidError
 
 MAX_TITLE_CHARACTERS = 200
@@ -34,7 +34,7 @@ class Draft:
         draft = replace(self, title=self.title.strip(), link=self.link.strip())
         if (
             not draft.title
-            or says_nothing(draft.title)
+            or is_written_blank(draft.title)
             or not draft.title.isprintable()
             or len(draft.title) > MAX_TITLE_CHARACTERS
         ):

@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol
 
 from backend_api.agent.catalogue import ModelCatalogue, ProviderName
 from backend_api.kit.ids import UserId
-from backend_api.settings.domain.entity import OwnSettings, Sealed, StoredSettings
+from backend_api.settings.domain.entity import Sealed, StoredSettings, UserSettings
 from backend_api.settings.domain.table import KeyedSearch
 
 
@@ -68,24 +68,24 @@ class ListedModels:
 class UserCatalogues(Protocol):
     """The models of each user."""
 
-    def of(self, own: OwnSettings) -> AbstractAsyncContextManager[ModelCatalogue]:
+    def of(self, own: UserSettings) -> AbstractAsyncContextManager[ModelCatalogue]:
         """The user's models for the length of a block; models of the user's own keys are called with these."""
         ...
 
-    def trial(self, own: OwnSettings) -> AbstractAsyncContextManager[ModelCatalogue]:
+    def trial(self, own: UserSettings) -> AbstractAsyncContextManager[ModelCatalogue]:
         """The models under settings that are being tested; nothing of them is kept."""
         ...
 
-    async def listed(self, own: OwnSettings, provider: ProviderName) -> ListedModels:
+    async def listed(self, own: UserSettings, provider: ProviderName) -> ListedModels:
         """The models that this provider lists for the user's key. Raises `ModelError`, without the key."""
         ...
 
-    def deployment_roles(self, own: OwnSettings) -> Mapping[str, str]:
+    def deployment_roles(self, own: UserSettings) -> Mapping[str, str]:
         """The deployment's models for single tasks by the names of their settings, as far as they are used for this
         user if the user names none."""
         ...
 
-    async def check(self, own: OwnSettings) -> None:
+    async def check(self, own: UserSettings) -> None:
         """Raises `InvalidError` if these settings can't be used together."""
         ...
 

@@ -19,7 +19,7 @@ from backend_api.models.wire.calls import RetryPolicy
 from backend_api.models.wire.key_masking import KeyMask
 from backend_api.settings.domain import table
 from backend_api.settings.domain.base_urls import BaseUrls
-from backend_api.settings.domain.entity import OwnSettings
+from backend_api.settings.domain.entity import UserSettings
 from backend_api.settings.domain.table import ProviderSettings
 from backend_api.settings.domain.values import refused
 from backend_api.settings.ports import ListedModels
@@ -73,7 +73,7 @@ class UserCatalogues:
             await kept.catalogue.__aexit__()
 
     @asynccontextmanager
-    async def of(self, own: OwnSettings) -> AsyncGenerator[Catalogue]:
+    async def of(self, own: UserSettings) -> AsyncGenerator[Catalogue]:
         """See the port."""
         settings = self._settings_of(own)
         if settings is None:
@@ -93,7 +93,7 @@ class UserCatalogues:
             await self._close_idle()
 
     @asynccontextmanager
-    async def trial(self, own: OwnSettings) -> AsyncGenerator[Catalogue]:
+    async def trial(self, own: UserSettings) -> AsyncGenerator[Catalogue]:
         """See the port."""
         settings = self._settings_of(own)
         if settings is None:
@@ -102,7 +102,7 @@ class UserCatalogues:
         async with await self._build(settings, self._retry) as catalogue:
             yield catalogue
 
-    async def listed(self, own: OwnSettings, provider: ProviderName) -> ListedModels:
+    async def listed(self, own: UserSettings, provider: ProviderName) -> ListedModels:
         """See the port."""
         settings = self._settings_of(own)
         if settings is None or provider not in settings.own:
@@ -118,7 +118,7 @@ class UserCatalogues:
         is_official = PROVIDERS[provider].is_official(settings)
         return ListedModels(names=names, best=self._shared.best_of(names, provider, is_official=is_official))
 
-    def deployment_roles(self, own: OwnSettings) -> Mapping[str, str]:
+    def deployment_roles(self, own: UserSettings) -> Mapping[str, str]:
         """See the port."""
         settings = self._settings_of(own)
         named = {setting.name: self._settings.roles.get(role, "") for role, setting in table.ROLE_MODELS.items()}
@@ -128,7 +128,7 @@ class UserCatalogues:
             if name and (settings is None or _is_shared(name, settings))
         }
 
-    async def check(self, own: OwnSettings) -> None:
+    async def check(self, own: UserSettings) -> None:
         """See the port."""
         settings = self._settings_of(own)
         if settings is None:
@@ -165,7 +165,7 @@ class UserCatalogues:
         for kept in idle:
             await kept.catalogue.__aexit__()
 
-    def _settings_of(self, own: OwnSettings) -> LlmSettings | None:
+    def _settings_of(self, own: UserSettings) -> LlmSettings | None:
         """The model settings of a user; None if the user has set none."""
         if not any(own.has(setting) for setting in _OF_MODELS):
             return None
@@ -180,7 +180,7 @@ class UserCatalogues:
         settings = replace(settings, own=frozenset(asked), provider="auto" if asked else settings.provider, names=names)
         return replace(settings, roles=self._roles(own, settings))
 
-    def _may_ask(self, own: OwnSettings, of_user: ProviderSettings, address: str) -> bool:
+    def _may_ask(self, own: UserSettings, of_user: ProviderSettings, address: str) -> bool:
         """Whether the key may be used: not if it is set but can't be decrypted, nor at an address not allowed any
         more."""
         if of_user.key.name in own.unreadable:
@@ -190,7 +190,7 @@ class UserCatalogues:
         except InvalidError:
             return False
 
-    def _roles(self, own: OwnSettings, settings: LlmSettings) -> dict[Role, str]:
+    def _roles(self, own: UserSettings, settings: LlmSettings) -> dict[Role, str]:
         roles: dict[Role, str] = {}
         for role, setting in table.ROLE_MODELS.items():
             chosen: str | None = own.value(setting)
@@ -199,7 +199,7 @@ class UserCatalogues:
                 roles[role] = name
         return roles
 
-    def _names(self, own: OwnSettings, asked: Set[str]) -> dict[str, tuple[str, ...]]:
+    def _names(self, own: UserSettings, asked: Set[str]) -> dict[str, tuple[str, ...]]:
         shared = [model for model in self._shared.models() if not model.is_demo]
         names: dict[str, tuple[str, ...]] = {}
         for provider, of_user in table.PROVIDER_SETTINGS.items():
@@ -214,7 +214,7 @@ class UserCatalogues:
         return names
 
 
-def _address(own: OwnSettings, of_user: ProviderSettings) -> str:
+def _address(own: UserSettings, of_user: ProviderSettings) -> str:
     """The user's address; empty if the deployment's is used."""
     return (own.value(of_user.base_url) or "") if of_user.base_url is not None else ""
 

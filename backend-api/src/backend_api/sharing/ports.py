@@ -41,7 +41,7 @@ class WorkspaceArchive(Protocol):
     """The whole workspace of a session as a zip archive."""
 
     def pieces(self, session_id: SessionId, user_id: UserId) -> AsyncIterator[bytes]:
-        """The archive, piece by piece. Raises what `OwnSandbox` and `Workspace.download` raise."""
+        """The archive, piece by piece. Raises what `SessionSandbox` and `Workspace.download` raise."""
         ...
 
 

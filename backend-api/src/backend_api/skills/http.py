@@ -18,7 +18,7 @@ from backend_api.sandboxes.http.forms import uploaded_files
 from backend_api.skills.application.add_skill import AddSkill
 from backend_api.skills.application.delete_skill import DeleteSkill
 from backend_api.skills.application.install_skill import InstallSkill
-from backend_api.skills.application.own_skills import OwnSkills
+from backend_api.skills.application.user_skills import UserSkills
 from backend_api.skills.domain.entity import MAX_ARCHIVE_BYTES, MAX_NAME_CHARACTERS, MAX_URL_CHARACTERS
 
 router = APIRouter(prefix="/api/skills", tags=["skills"])
@@ -79,17 +79,19 @@ class WholeSkillBody(SkillBody):
 
 
 @router.get("")
-async def list_skills(caller: CurrentCaller, own_skills: Annotated[OwnSkills, port("own_skills")]) -> list[SkillBody]:
+async def list_skills(
+    caller: CurrentCaller, user_skills: Annotated[UserSkills, port("user_skills")]
+) -> list[SkillBody]:
     """List the skills that the caller's agents can read."""
-    return [SkillBody.model_validate(entry) for entry in await own_skills.entries(caller.user.id)]
+    return [SkillBody.model_validate(entry) for entry in await user_skills.entries(caller.user.id)]
 
 
 @router.get("/{name}", responses={404: {}, 409: {}})
 async def get_skill(
-    name: Name, caller: CurrentCaller, own_skills: Annotated[OwnSkills, port("own_skills")]
+    name: Name, caller: CurrentCaller, user_skills: Annotated[UserSkills, port("user_skills")]
 ) -> WholeSkillBody:
     """Return one skill with its instructions and the paths of its files."""
-    entry, skill = await own_skills.with_entry(caller.user.id, name)
+    entry, skill = await user_skills.with_entry(caller.user.id, name)
     values = SkillBody.model_validate(entry).model_dump()
     return WholeSkillBody(**values, instructions=skill.instructions, paths=list(skill.paths))
 
@@ -99,7 +101,7 @@ async def add_skill(
     request: Request,
     caller: CurrentCaller,
     upload_files: Annotated[UploadFiles, port("upload_files")],
-    own_skills: Annotated[OwnSkills, port("own_skills")],
+    user_skills: Annotated[UserSkills, port("user_skills")],
     install_skill: Annotated[InstallSkill, port("install_skill")],
     add_skill: Annotated[AddSkill, port("add_skill")],
 ) -> SkillBody:
@@ -117,7 +119,7 @@ async def add_skill(
         else:
             name, content = await _uploaded(request)
             made = await add_skill(user_id, name, content)
-    return SkillBody.model_validate(own_skills.placed(made))
+    return SkillBody.model_validate(user_skills.placed(made))
 
 
 def _is_json(request: Request) -> bool:

@@ -17,9 +17,9 @@ from backend_api.sandboxes.tool_api.endpoints import Endpoints
 from backend_api.skills.application.add_skill import AddSkill
 from backend_api.skills.application.delete_skill import DeleteSkill
 from backend_api.skills.application.install_skill import InstallSkill
-from backend_api.skills.application.own_skills import OwnSkills
 from backend_api.skills.application.place_skills import PlaceSkills
 from backend_api.skills.application.skill_offers import SkillOffers
+from backend_api.skills.application.user_skills import UserSkills
 from backend_api.skills.capability import skills_capability
 from backend_api.skills.domain.entity import Skill, SkillEntry
 from backend_api.skills.http import router
@@ -58,12 +58,12 @@ async def open_skills(
 ) -> AsyncGenerator[Parts]:
     """Open the skills. Ports: the use cases of its routes, and `place_skills`, which uploads skills that were read to
     sandboxes."""
-    own = OwnSkills(MongoSkillStore(database), skill_library)
+    own = UserSkills(MongoSkillStore(database), skill_library)
     install = skill_installer(own, skill_downloads or FetchedSkills(fetcher))
     place, offers = PlaceSkills(own, ZipArchives(), ToolApiSkillFolders(endpoints)), SkillOffers(own)
     yield Parts(
         ports={
-            "own_skills": own,
+            "user_skills": own,
             "add_skill": install.add,
             "install_skill": install,
             "delete_skill": DeleteSkill(own.store, own.library),
@@ -74,12 +74,12 @@ async def open_skills(
     )
 
 
-def skill_installer(own: OwnSkills, downloads: SkillDownloads) -> InstallSkill:
+def skill_installer(own: UserSkills, downloads: SkillDownloads) -> InstallSkill:
     """The installer for users and their agents alike."""
     return InstallSkill(AddSkill(own.store, ZipArchives()), own, downloads)
 
 
-def _reading(own: OwnSkills, place: PlaceSkills) -> SkillReading:
+def _reading(own: UserSkills, place: PlaceSkills) -> SkillReading:
     """The callbacks of the tools, for the skills of the calling user."""
 
     async def entries(user_id: str) -> Sequence[SkillEntry]:

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from backend_api.conversations.application.own_sandbox import OwnSandbox
+from backend_api.conversations.application.session_sandbox import SessionSandbox
 from backend_api.conversations.application.stream_slots import StreamSlots
 from backend_api.conversations.ports import SessionRepository
 from backend_api.identity.application.connection_auth import AuthenticatedConnections, ConnectionAuth
@@ -68,7 +68,7 @@ class ConnectTerminal:
     tickets: TerminalTickets
     connections: AuthenticatedConnections
     slots: StreamSlots
-    own_sandbox: OwnSandbox
+    session_sandbox: SessionSandbox
     terminals: Terminals
 
     @asynccontextmanager
@@ -86,13 +86,13 @@ class ConnectTerminal:
         )
         await self.connections.check(claims)
         with self.slots.claim_slot(claims, "terminal") as auth:
-            sandbox = await self.own_sandbox(session_id, claims.user_id)
+            sandbox = await self.session_sandbox(session_id, claims.user_id)
             async with self.terminals.open(sandbox, ticket.terminal, after=after, began=began) as terminal:
                 yield ConnectedTerminal(terminal=terminal, auth=auth)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OwnTerminals:
+class SessionTerminals:
     """The terminals of a session's sandbox, for its user. A sandbox that does not run is not started for them: it has
     no terminals. Raises `SessionNotFoundError`, `SandboxUnavailableError`, `SandboxLostError`."""
 

@@ -19,7 +19,7 @@ from backend_api.kit.http.trust import trust_peer
 from backend_api.kit.ids import SessionId
 from backend_api.sandboxes.http.relaying import close_socket, keep_alive, relay_until_end
 from backend_api.sandboxes.ports import Sandboxes
-from backend_api.terminal.application import ConnectedTerminal, ConnectTerminal, IssueTerminalTicket, OwnTerminals
+from backend_api.terminal.application import ConnectedTerminal, ConnectTerminal, IssueTerminalTicket, SessionTerminals
 from backend_api.terminal.domain import MAIN
 from contracts.terminals import MAX_FRAME_CHARACTERS, MAX_TYPED_BYTES, NAME
 
@@ -72,7 +72,7 @@ async def issue_terminal_ticket(
 
 @router.get("")
 async def list_terminals(
-    session_id: str, caller: CurrentCaller, terminals: Annotated[OwnTerminals, port("own_terminals")]
+    session_id: str, caller: CurrentCaller, terminals: Annotated[SessionTerminals, port("session_terminals")]
 ) -> TerminalListBody:
     """List the open terminals. A sandbox that does not run has none."""
     found = await terminals.list(SessionId(session_id), caller.user.id)
@@ -81,7 +81,10 @@ async def list_terminals(
 
 @router.delete("/{name}", status_code=204)
 async def close_terminal(
-    session_id: str, name: _Name, caller: CurrentCaller, terminals: Annotated[OwnTerminals, port("own_terminals")]
+    session_id: str,
+    name: _Name,
+    caller: CurrentCaller,
+    terminals: Annotated[SessionTerminals, port("session_terminals")],
 ) -> Response:
     """End a terminal with everything that runs in it."""
     await terminals.close(SessionId(session_id), caller.user.id, name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
-from backend_api.conversations.application.own_sandbox import OwnSandbox
+from backend_api.conversations.application.session_sandbox import SessionSandbox
 from backend_api.conversations.application.stream_slots import StreamSlots
 from backend_api.conversations.ports import SessionRepository
 from backend_api.identity.application.connection_auth import AuthenticatedConnections
@@ -16,7 +16,7 @@ from backend_api.kit.redis.tickets import RedisTickets
 from backend_api.module import Module, Parts
 from backend_api.sandboxes.ports import RunningSandboxes, Sandboxes
 from backend_api.sandboxes.tool_api.endpoints import Endpoints
-from backend_api.terminal.application import ConnectTerminal, IssueTerminalTicket, OwnTerminals
+from backend_api.terminal.application import ConnectTerminal, IssueTerminalTicket, SessionTerminals
 from backend_api.terminal.domain import TerminalTicket
 from backend_api.terminal.http import router
 from backend_api.terminal.ports import Terminals
@@ -54,10 +54,10 @@ async def open_terminals(
                 tickets=tickets,
                 connections=connections,
                 slots=slots,
-                own_sandbox=OwnSandbox(sessions, sandboxes),
+                session_sandbox=SessionSandbox(sessions, sandboxes),
                 terminals=of_sandboxes,
             ),
-            "own_terminals": OwnTerminals(sessions=sessions, running=running_sandboxes, terminals=of_sandboxes),
+            "session_terminals": SessionTerminals(sessions=sessions, running=running_sandboxes, terminals=of_sandboxes),
         },
         closings=[slots.close],
     )

@@ -16,10 +16,10 @@ from backend_api.module import Module, Parts, Planned
 from backend_api.settings.application.open_settings import OpenSettings
 from backend_api.settings.domain.table import SEARCH_KEYS
 from backend_api.web.fetch.page_text import PageReader
-from backend_api.web.search.own_search import OwnSearch, SearchKeyTrials
 from backend_api.web.search.provider import Hit
-from backend_api.web.search.registry import SearchSettings, check_search, own_keys, search_provider
+from backend_api.web.search.registry import SearchSettings, check_search, search_provider, user_keys
 from backend_api.web.search.search_request import DEADLINE_S, MAX_BYTES
+from backend_api.web.search.user_search import SearchKeyTrials, UserSearch
 from backend_api.web.tools.web_fetch import web_fetch
 from backend_api.web.tools.web_search import web_search
 
@@ -67,7 +67,7 @@ def plan_web(settings: WebSettings) -> Planned:
     check_search(given)
     return Planned(
         ports={
-            "search_keys": frozenset(SEARCH_KEYS[name] for name in own_keys(given.search_provider)),
+            "search_keys": frozenset(SEARCH_KEYS[name] for name in user_keys(given.search_provider)),
             "held_search_keys": frozenset(one for one in SEARCH_KEYS.values() if given.value(one.key)),
         }
     )
@@ -85,7 +85,7 @@ async def open_web(
     async with AsyncExitStack() as stack:
         http = search_client or await stack.enter_async_context(api_client(whole_s=DEADLINE_S, body_bytes=MAX_BYTES))
         given = settings.search
-        search, own = search_provider(given, http), OwnSearch(open_settings, http, own_keys(given.search_provider))
+        search, own = search_provider(given, http), UserSearch(open_settings, http, user_keys(given.search_provider))
         tools = [*([web_search(search, own)] if search is not None else []), web_fetch(fetcher, PageReader())]
         yield Parts(ports={"search_trials": SearchKeyTrials(http)}, tools=[LocalTools(tools)])
 

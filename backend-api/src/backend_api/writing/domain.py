@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Literal, NewType
 
 from backend_api.kit.ids import UserId
-from backend_api.kit.unseen import UNSEEN, UNTYPED, is_blank
+from backend_api.kit.invisible_characters import INVISIBLE, UNTYPEABLE, is_blank
 from backend_api.writing.errors import (
     ReferenceNotFoundError,
     SectionNotFoundError,
@@ -299,7 +299,7 @@ def part_etag(project_id: ProjectId, part: str, version: int) -> str:
 def checked_line(text: str, most: int, field: str) -> str:
     """The text, which must be one line. Raises `WritingInvalidError`."""
     bare = _SPACES.sub(" ", text).strip()
-    if is_blank(bare) or len(bare) > most or UNSEEN.search(bare.replace("\u200c", "").replace("\u200d", "")):
+    if is_blank(bare) or len(bare) > most or INVISIBLE.search(bare.replace("\u200c", "").replace("\u200d", "")):
         raise WritingInvalidError(
             f"This must be one line of at most {most} visible characters.", field=field, fault="line_invalid"
         )
@@ -311,7 +311,7 @@ def checked_text(text: str, field: str, most: int = MAX_TEXT_CHARACTERS) -> str:
     if len(text) > most:
         raise WritingTooLargeError(f"A section has at most {most:,} characters. Divide it into several.")
     even = text.replace("\r\n", "\n").replace("\r", "\n")
-    if UNTYPED.search(even):
+    if UNTYPEABLE.search(even):
         raise WritingInvalidError("The text contains an invisible character. Remove it.", field=field)
     return even
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from backend_api.conversations.application.own_sandbox import OwnSandbox
+from backend_api.conversations.application.session_sandbox import SessionSandbox
 from backend_api.kit.errors import NotFoundError, UnavailableError
 from backend_api.kit.ids import SessionId
 from backend_api.sandboxes.domain.entity import Sandbox
@@ -16,7 +16,7 @@ MAX_WORKSPACES = 5
 _ELSEWHERE = (NotFoundError, PathForbiddenError, UnavailableError)
 
 
-def figures_of(project: Project, own_sandbox: OwnSandbox, workspace: Workspace) -> ReadFigure:
+def figures_of(project: Project, session_sandbox: SessionSandbox, workspace: Workspace) -> ReadFigure:
     """A reader of figures that searches the last conversation first. An unavailable workspace is tried once."""
     left = list(reversed(project.sessions[-MAX_WORKSPACES:]))
     known = dict[str, Sandbox]()
@@ -24,7 +24,7 @@ def figures_of(project: Project, own_sandbox: OwnSandbox, workspace: Workspace) 
     async def sandbox_of(session_id: str) -> Sandbox | None:
         if session_id not in known:
             try:
-                known[session_id] = await own_sandbox(SessionId(session_id), project.user_id)
+                known[session_id] = await session_sandbox(SessionId(session_id), project.user_id)
             except _ELSEWHERE:
                 left.remove(session_id)
                 return None

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Path, Query, Response
 
-from backend_api.conversations.application.own_sandbox import OwnSandbox
+from backend_api.conversations.application.session_sandbox import SessionSandbox
 from backend_api.identity.http.caller import ONE_PLACE, CurrentCaller
 from backend_api.kit.errors import DomainError
 from backend_api.kit.http.examples import with_example
@@ -46,7 +46,7 @@ from service_kit.problems import domain_problem
 
 router = APIRouter(prefix="/api/writing", tags=["writing"])
 Use = Annotated[Writing, port("writing")]
-Sandboxed = Annotated[OwnSandbox, port("own_sandbox")]
+Sandboxed = Annotated[SessionSandbox, port("session_sandbox")]
 Files = Annotated[Workspace, port("workspace")]
 Name = Annotated[str, Path(max_length=60)]
 Key = Annotated[str, Path(max_length=100)]
@@ -309,23 +309,23 @@ async def restore_revision(
 
 @router.post("/{project_id}/check", dependencies=[ONE_PLACE], responses={404: {}, 422: {}})
 async def check_citations(
-    project_id: Name, caller: CurrentCaller, writing: Use, own_sandbox: Sandboxed, workspace: Files
+    project_id: Name, caller: CurrentCaller, writing: Use, session_sandbox: Sandboxed, workspace: Files
 ) -> CheckBody:
     """Compare all citations with their sources, and check that the figures exist."""
     use = writing.enabled()
     project = await use.projects.get(caller.user.id, ProjectId(project_id))
-    read = figures_of(project, own_sandbox, workspace)
+    read = figures_of(project, session_sandbox, workspace)
     return check_body(await use.export.all_problems(caller.user.id, project, read))
 
 
 @router.get("/{project_id}/preview", dependencies=[ONE_PLACE], responses={404: {}, 422: {}})
 async def preview_project(
-    project_id: Name, caller: CurrentCaller, writing: Use, own_sandbox: Sandboxed, workspace: Files
+    project_id: Name, caller: CurrentCaller, writing: Use, session_sandbox: Sandboxed, workspace: Files
 ) -> PreviewBody:
     """Return the text as HTML, with citations in their style and small figures."""
     use = writing.enabled()
     project = await use.projects.get(caller.user.id, ProjectId(project_id))
-    made = await use.export.preview(caller.user.id, project, figures_of(project, own_sandbox, workspace))
+    made = await use.export.preview(caller.user.id, project, figures_of(project, session_sandbox, workspace))
     return PreviewBody(html=made.decode())
 
 
@@ -334,7 +334,7 @@ async def export_project(
     project_id: Name,
     caller: CurrentCaller,
     writing: Use,
-    own_sandbox: Sandboxed,
+    session_sandbox: Sandboxed,
     workspace: Files,
     form: Annotated[Literal["markdown", "latex", "pdf", "docx", "html"], Query(alias="format")],
     anyway: Annotated[
@@ -344,7 +344,7 @@ async def export_project(
     """Download a document, whole or not at all. 409 with the findings if citations are not valid."""
     use = writing.enabled()
     project = await use.projects.get(caller.user.id, ProjectId(project_id))
-    read = figures_of(project, own_sandbox, workspace)
+    read = figures_of(project, session_sandbox, workspace)
     try:
         content = await use.export(caller.user.id, project, form, read, anyway=anyway)
     except CitationsFailedError as error:

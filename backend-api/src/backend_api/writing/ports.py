@@ -13,7 +13,6 @@ from backend_api.writing.domain import Project, ProjectId, Revision
 Format = Literal["markdown", "latex", "pdf", "docx", "html"]
 Unseen = Literal["missing", "no_picture", "too_large"]
 """Reasons why a figure can't be shown."""
-FORMATS: tuple[Format, ...] = ("markdown", "latex", "pdf", "docx", "html")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

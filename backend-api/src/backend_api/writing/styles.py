@@ -17,8 +17,6 @@ class Style:
     name: str
     label: str
     biblatex: str
-    has_notes: bool = False
-    """Whether citations are footnotes."""
 
     @property
     def file(self) -> Path:
@@ -30,7 +28,7 @@ STYLES: tuple[Style, ...] = (
     Style(name="ieee", label="IEEE", biblatex="ieee"),
     Style(name="acm", label="ACM", biblatex="numeric"),
     Style(name="chicago-author-date", label="Chicago, author and date", biblatex="authoryear"),
-    Style(name="chicago-notes", label="Chicago, notes and bibliography", biblatex="verbose-note", has_notes=True),
+    Style(name="chicago-notes", label="Chicago, notes and bibliography", biblatex="verbose-note"),
     Style(name="mla", label="MLA", biblatex="mla"),
     Style(name="nature", label="Nature", biblatex="nature"),
     Style(name="gb-t-7714", label="GB/T 7714—2015", biblatex="gb7714-2015"),

@@ -38,7 +38,7 @@ def create_app(wiring: Wiring) -> FastAPI:
         telemetry=NO_TELEMETRY,
     )
     app.add_middleware(RequestMiddleware, rules=REQUESTS)
-    install_problems(app, own_headers=own_headers)
+    install_problems(app, service_headers=service_headers)
     app.include_router(health.router)
     for router in (events.router, choices.router, stats.router, sandboxes.router, workspaces.router):
         app.include_router(router)
@@ -56,6 +56,6 @@ REQUESTS = RequestRules(
 )
 
 
-def own_headers(error: DomainError) -> dict[str, str]:
+def service_headers(error: DomainError) -> dict[str, str]:
     """Headers of an error: a client that reached a manager of another engine should reach a different one next time."""
     return {"Connection": "close"} if isinstance(error, ElsewhereError) else {}

@@ -20,8 +20,7 @@ from sandbox_manager.domain.admission import Limits, Room
 from sandbox_manager.domain.clocks import Clocks
 from sandbox_manager.domain.disk import DiskLimit
 from sandbox_manager.domain.errors import DomainError
-from sandbox_manager.infrastructure.clock import SystemClock
-from sandbox_manager.infrastructure.free_memory import free_memory
+from sandbox_manager.infrastructure.machine import SystemClock, free_memory
 from sandbox_manager.infrastructure.manager_process import has_ended, name_manager
 from sandbox_manager.infrastructure.metrics import ProcessMetrics
 from sandbox_manager.infrastructure.mongo.clock import database_clock

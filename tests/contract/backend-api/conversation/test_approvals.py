@@ -27,8 +27,8 @@ from backend_api.agent.events import (
     Usage,
     UsageUpdated,
 )
+from backend_api.agent.new_events import NewEvent
 from backend_api.agent.questions import Answers, Questions
-from backend_api.agent.recorded import Recorded
 from backend_api.agent.waits import Wait, WaitRefusedError
 from backend_api.conversations.domain.entity import Lease, RunStatus
 from backend_api.conversations.domain.errors import (
@@ -65,7 +65,7 @@ async def waiting(
         )
         for call in calls
     ]
-    await stores.ledger.record(lease, [Recorded(payload=payload) for payload in recorded])
+    await stores.ledger.record(lease, [NewEvent(payload=payload) for payload in recorded])
     wait = Wait(id="a", subject=Approval(calls=calls, agent_id=agent_id), expires_s=expires_s)
     assert await stores.ledger.wait(lease, [wait], read_seq=accepted.seq)
     return session_id, lease, calls
@@ -223,7 +223,7 @@ async def test_a_call_that_a_worker_had_since_is_no_more_said_not_to_have_begun(
     await stores.waits.answer(session_id, ANNA, "a", APPROVE)
     again = await stores.ledger.claim("w2", lease_s=30, model="m", run_id=lease.run.id)
     assert again is not None
-    await stores.ledger.record(again, [Recorded(payload=ToolFinished(call_id="c1", success=True, preview="done"))])
+    await stores.ledger.record(again, [NewEvent(payload=ToolFinished(call_id="c1", success=True, preview="done"))])
     await stores.ledger.wait(again, [Wait(id="b", subject=Approval(calls=[]), expires_s=60)], read_seq=9)
     await stores.ledger.request_stop(session_id, ANNA)
     assert len(await stored(stores, session_id, ToolFinished)) == 1
@@ -308,7 +308,7 @@ async def waiting_below(
         for number, name in enumerate(names)
     ]
     payloads = (UsageUpdated(usage=Usage(input=1)), *above, *agents, *used, *below)
-    await stores.ledger.record(lease, [Recorded(payload=payload) for payload in payloads])
+    await stores.ledger.record(lease, [NewEvent(payload=payload) for payload in payloads])
     waits = [
         Wait(
             id=f"wait_{name}",
@@ -428,7 +428,7 @@ async def test_a_stop_ends_each_agent_right_after_the_call_it_works_on(stores: M
         ToolFinished(call_id="task_one", success=True, preview="found"),
         SubagentFinished(subagent_id="agent_task_one", summary="found"),
     ]
-    await stores.ledger.record(again, [Recorded(payload=payload) for payload in told])
+    await stores.ledger.record(again, [NewEvent(payload=payload) for payload in told])
     wait = Wait(id="again", subject=Approval(calls=[], agent_id="agent_task_two"), expires_s=60)
     await stores.ledger.wait(again, [wait], read_seq=0)
     await stores.ledger.request_stop(session_id, ANNA)
@@ -501,7 +501,7 @@ async def test_a_stop_ends_calls_of_a_team_that_are_older_than_the_last_turn(sto
     )
     asks = ToolCalled(call_id="w", name="write", arguments={}, phrase="", asks=True, agent_id="teammate_s")
     payloads = (UsageUpdated(usage=Usage(input=1)), amy, asks, UsageUpdated(usage=Usage(input=2)))
-    await stores.ledger.record(lease, [Recorded(payload=payload) for payload in payloads])
+    await stores.ledger.record(lease, [NewEvent(payload=payload) for payload in payloads])
     approval = Approval(calls=[ApprovalCall(call_id="w", name="write", arguments={})], agent_id="teammate_s")
     assert await stores.ledger.wait(lease, [Wait(id="ask", subject=approval, expires_s=60)], read_seq=0)
     await stores.ledger.request_stop(session_id, ANNA)

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import pytest
 
 from backend_api.agent.events import BackgroundFinished, FilesChanged, MessageUser, RunFinished, RunQueued
-from backend_api.agent.recorded import Body, Recorded
+from backend_api.agent.new_events import Body, NewEvent
 from backend_api.background.domain import (
     MAX_WAKES,
     BackgroundCommand,
@@ -22,7 +22,7 @@ from contracts.tools import MAX_BACKGROUND_RUNNING
 from support.backend_stores import ANNA, MongoStores
 
 FINISHED = BackgroundFinished(background_id="bg_1", command="$HOME", exit_code=3, preview="$x: no", state="ended")
-ENDED = Recorded(payload=FINISHED, body=Body(content=b"$x: no such thing", media_type="text/plain"), output="$x: read")
+ENDED = NewEvent(payload=FINISHED, body=Body(content=b"$x: no such thing", media_type="text/plain"), output="$x: read")
 
 
 def command_of(session_id: SessionId, background_id: str = "bg_1") -> BackgroundCommand:

@@ -16,7 +16,7 @@ from backend_api.agent.events import (
     ToolCalled,
     ToolFinished,
 )
-from backend_api.agent.recorded import Body, Recorded
+from backend_api.agent.new_events import Body, NewEvent
 from backend_api.conversations.domain.errors import SessionNotFoundError
 from backend_api.kit.ids import SessionId
 from support.backend_stores import ANNA, BERT, MongoStores, mongo_stores
@@ -50,8 +50,8 @@ async def long_session(stores: MongoStores) -> tuple[SessionId, list[StoredPaylo
         ToolCalled(call_id="t", name="write", arguments={"text": "中" * 300_000}, phrase="Writing"),
         ToolFinished(call_id="t", success=True, preview="p", body=BodyReference(size=len(body.content))),
     ]
-    await stores.ledger.record(lease, [Recorded(payload=payload) for payload in recorded[:3]])
-    (finished,) = await stores.ledger.record(lease, [Recorded(payload=recorded[3], body=body)])
+    await stores.ledger.record(lease, [NewEvent(payload=payload) for payload in recorded[:3]])
+    (finished,) = await stores.ledger.record(lease, [NewEvent(payload=recorded[3], body=body)])
     end = RunFinished(run_id=lease.run.id, status="completed", files=[f"file-{n}.txt" for n in range(20_000)])
     assert await stores.ledger.finish(lease, end, seen_seq=9)
     assert (await stores.log.body(session_id, finished.seq or 0)).content == body.content
@@ -100,7 +100,7 @@ async def test_a_run_that_ended_is_one_unread_answer_until_the_marker_passes_it_
         seen = await stores.ledger.accept(session_id, ANNA, MessageUser(message_id="u", text="hello"))
         lease = await stores.ledger.claim("w", lease_s=30, model="m")
         assert lease is not None
-        said = [Recorded(payload=MessageCompleted(message_id=text, text=text)) for text in ("one", "two")]
+        said = [NewEvent(payload=MessageCompleted(message_id=text, text=text)) for text in ("one", "two")]
         await stores.ledger.record(lease, said[:1])
         before = (await stores.sessions.get(session_id, ANNA)).unread
         finished = RunFinished(run_id=lease.run.id, status=status)

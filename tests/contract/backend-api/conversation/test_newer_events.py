@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from backend_api.agent.events import MessageCompleted, MessageUser, NewerEvent
-from backend_api.agent.recorded import Recorded
+from backend_api.agent.new_events import NewEvent
 from backend_api.agent.threads import Threads
 from backend_api.conversations.application.event_json import event_fields
 from support.backend_stores import ANNA, MongoStores
@@ -21,7 +21,7 @@ async def test_events_of_a_type_that_is_not_known_yet_are_read_and_nothing_is_fo
     said = {"type": "dream.dreamt", "of": [{"sheep": 3}], "agent_id": "agent_c"}
     newer: Any = NewerEvent(type="dream.dreamt", agent_id="agent_c", values=said)
     answer = MessageCompleted(message_id="b", text="Done.", turn=1, seen_seq=1)
-    await stores.ledger.record(lease, [Recorded(payload=newer), Recorded(payload=answer)])
+    await stores.ledger.record(lease, [NewEvent(payload=newer), NewEvent(payload=answer)])
     log = await stores.log.read(session_id, after=0, limit=10)
     [read] = [event for event in log if event.payload.type == "dream.dreamt"]
     assert event_fields(read) == event_fields(read) | said | {"seq": read.seq, "run_id": lease.run.id}

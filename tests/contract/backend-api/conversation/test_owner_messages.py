@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from backend_api.agent.events import MessageCompleted, MessageUser, RunFinished
-from backend_api.agent.recorded import Recorded
+from backend_api.agent.new_events import NewEvent
 from backend_api.conversations.domain.entity import Accepted, Lease, RunId, RunStatus
 from backend_api.conversations.domain.errors import LeaseLostError
 from backend_api.kit.ids import SessionId
@@ -40,7 +40,7 @@ async def test_a_message_that_interrupts_waits_for_the_owner_until_it_is_taken(s
     (message,) = await stores.ledger.renew(lease, lease_s=30)
     assert (message.kind, message.seq) == ("redirect", redirect.seq)
     assert await stores.ledger.renew(lease, lease_s=30) == (message,)
-    cut = Recorded(payload=MessageCompleted(message_id="a", text="b", partial=True))
+    cut = NewEvent(payload=MessageCompleted(message_id="a", text="b", partial=True))
     (event,) = await stores.ledger.record(lease, [cut], handled=message.number)
     assert event.seq == redirect.seq + 1
     assert await heard(stores, lease) == []
@@ -128,7 +128,7 @@ async def test_a_run_that_was_given_back_is_claimed_at_once_and_the_first_owner_
         with pytest.raises(LeaseLostError):
             await late
     with pytest.raises(LeaseLostError):
-        await stores.ledger.record(lease, [Recorded(payload=MessageCompleted(message_id="late", text="late"))])
+        await stores.ledger.record(lease, [NewEvent(payload=MessageCompleted(message_id="late", text="late"))])
 
 
 async def test_a_heartbeat_that_comes_after_a_run_was_given_back_does_not_take_it_again(

@@ -21,9 +21,9 @@ from backend_api.agent.events import (
     ToolCalled,
     ToolFinished,
 )
+from backend_api.agent.new_events import NewEvent
 from backend_api.agent.plans import Plan, PlanDecision
 from backend_api.agent.questions import Answers
-from backend_api.agent.recorded import Recorded
 from backend_api.agent.waits import Answer, Wait
 from backend_api.conversations.domain.entity import Lease
 from backend_api.conversations.domain.errors import (
@@ -47,7 +47,7 @@ async def waiting(stores: MongoStores) -> tuple[SessionId, Lease]:
     lease = await stores.ledger.claim("w1", lease_s=30, model="m", run_id=accepted.run_id)
     assert lease is not None
     called = ToolCalled(call_id="c", name="exit_plan_mode", arguments={}, phrase="")
-    await stores.ledger.record(lease, [Recorded(payload=called)])
+    await stores.ledger.record(lease, [NewEvent(payload=called)])
     wait = Wait(id="p", subject=Plan(call_id="c", plan=TEXT), expires_s=60)
     assert await stores.ledger.wait(lease, [wait], read_seq=accepted.seq)
     return session_id, lease

@@ -15,7 +15,7 @@ from backend_api.agent.events import (
     RunStarted,
 )
 from backend_api.agent.model import NoteTurn
-from backend_api.agent.recorded import Recorded
+from backend_api.agent.new_events import NewEvent
 from backend_api.agent.threads import Threads
 from backend_api.conversations.domain.entity import Lease, RunId, SessionStatus
 from backend_api.conversations.domain.errors import NothingToResumeError, SessionNotFoundError
@@ -59,7 +59,7 @@ async def test_it_is_queued_claimed_folded_and_ended_like_any_other(stores: Mong
     assert not conversation.is_answered
     said = MessageCompleted(message_id="a", text="Done.", turn=1, seen_seq=conversation.seen_seq)
     finished = RunFinished(run_id=lease.run.id, status="completed")
-    assert await stores.ledger.finish(lease, finished, seen_seq=conversation.seen_seq, said=[Recorded(payload=said)])
+    assert await stores.ledger.finish(lease, finished, seen_seq=conversation.seen_seq, said=[NewEvent(payload=said)])
     session = await stores.sessions.get(run.session_id, ANNA)
     assert (session.status, session.active_run_id, session.unread) == (
         SessionStatus.IDLE,

@@ -21,7 +21,7 @@ from backend_api.agent.events import (
     Usage,
     UsageUpdated,
 )
-from backend_api.agent.recorded import Body, Recorded
+from backend_api.agent.new_events import Body, NewEvent
 from backend_api.conversations.domain.deletions import Deleted
 from backend_api.conversations.domain.entity import Claimant, InboxMessage, RunId, RunStatus, Session, SessionStatus
 from backend_api.conversations.domain.errors import (
@@ -89,7 +89,7 @@ async def test_a_session_is_active_when_something_is_said_and_not_when_its_compu
     await stores.log.append(session_id, [SandboxUpdated(status="ready")])
     await stores.sessions.change(session_id, ANNA, {"title": "Mine"})
     assert not await active_since(asked)
-    await stores.ledger.record(lease, [Recorded(payload=MessageCompleted(message_id="a", text="Hi"))])
+    await stores.ledger.record(lease, [NewEvent(payload=MessageCompleted(message_id="a", text="Hi"))])
     assert await active_since(asked)
     answered = await now()
     await stores.ledger.finish(lease, ended(lease.run.id), seen_seq=1)
@@ -145,7 +145,7 @@ async def test_a_lease_given_at_once_lapses_like_any_other(stores: ConversationS
     assert taken is not None
     assert (taken.run.id, taken.has_begun_before, taken.taken_over) == (lease.run.id, True, True)
     with pytest.raises(LeaseLostError):
-        await stores.ledger.record(lease, [Recorded(payload=MessageCompleted(message_id="late", text="late"))])
+        await stores.ledger.record(lease, [NewEvent(payload=MessageCompleted(message_id="late", text="late"))])
 
 
 async def test_twenty_messages_at_once_make_one_run_and_lose_none(stores: ConversationStores) -> None:
@@ -210,7 +210,7 @@ async def test_a_lapsed_lease_is_taken_over_and_fences_the_first_worker(stores: 
     assert first is not None
     assert second is not None
     assert (second.has_begun_before, second.run.attempt, second.fence > first.fence) == (True, 2, True)
-    answer = Recorded(payload=MessageCompleted(message_id="a", text="late"))
+    answer = NewEvent(payload=MessageCompleted(message_id="a", text="late"))
     with pytest.raises(LeaseLostError):
         await stores.ledger.record(first, [answer])
     with pytest.raises(LeaseLostError):
@@ -265,7 +265,7 @@ async def test_a_run_that_saw_everything_ends_and_frees_the_session(stores: Conv
     assert (session.status, session.active_run_id) == (SessionStatus.IDLE, None)
     assert (await stores.ledger.get(lease.run.id)).status == RunStatus.COMPLETED
     with pytest.raises(LeaseLostError):
-        await stores.ledger.record(lease, [Recorded(payload=MessageCompleted(message_id="a", text="late"))])
+        await stores.ledger.record(lease, [NewEvent(payload=MessageCompleted(message_id="a", text="late"))])
     usage = await stores.transcripts.usage(session_id)
     assert (usage.input, usage.output, usage.by_model) == (3, 2, {"gpt-4.1": {"input": 3}})
     assert not (await stores.ledger.accept(session_id, ANNA, said("again"))).duplicate
@@ -304,7 +304,7 @@ async def test_what_was_said_last_is_stored_with_the_end_or_not_at_all(stores: C
     lease = await stores.ledger.claim("w", lease_s=30, model="m")
     assert lease is not None
     payloads = [MessageCompleted(message_id="a", text="Hello."), UsageUpdated(usage=Usage(input=1))]
-    last = [Recorded(payload=payload) for payload in payloads]
+    last = [NewEvent(payload=payload) for payload in payloads]
     joined = await stores.ledger.accept(session_id, ANNA, said("and this"))
     assert await stores.ledger.finish(lease, ended(lease.run.id), seen_seq=seen.seq, said=last) == []
     assert (await types(stores, session_id))[3:] == ["message.user"]
@@ -326,7 +326,7 @@ async def test_what_a_model_read_of_a_result_is_kept_and_read_with_its_event(sto
     assert lease is not None
     called = ToolCalled(call_id="c", name="look", arguments={}, phrase="Look", turn=1)
     finished = ToolFinished(call_id="c", success=True, preview="short")
-    await stores.ledger.record(lease, [Recorded(payload=called), Recorded(payload=finished, output="all of it")])
+    await stores.ledger.record(lease, [NewEvent(payload=called), NewEvent(payload=finished, output="all of it")])
     entries, is_end = await stores.log.read_entries(session_id, after=2, limit=10)
     assert is_end
     assert [(entry.event.payload.type, entry.output) for entry in entries] == [
@@ -347,7 +347,7 @@ async def test_what_was_said_before_another_ending_comes_before_the_run_that_fol
     lease = await stores.ledger.claim("w", lease_s=30, model="m")
     assert lease is not None
     await stores.ledger.accept(session_id, ANNA, said("and this"))
-    last = [Recorded(payload=MessageCompleted(message_id="a", text="Hel", partial=True))]
+    last = [NewEvent(payload=MessageCompleted(message_id="a", text="Hel", partial=True))]
     events = await stores.ledger.finish(lease, ended(lease.run.id, "failed"), seen_seq=1, said=last)
     assert [event.seq for event in events] == [5, 6]
     stored = await stores.log.read(session_id, after=4, limit=10)
@@ -459,7 +459,7 @@ async def test_concurrent_writers_leave_no_hole(stores: ConversationStores) -> N
     lease = await stores.ledger.claim("w", lease_s=30, model="m")
     assert lease is not None
     changed = FilesChanged(paths=["a"], origin="user")
-    answer = Recorded(payload=MessageCompleted(message_id="a", text="b"))
+    answer = NewEvent(payload=MessageCompleted(message_id="a", text="b"))
     await asyncio.gather(
         *(stores.log.append(session_id, [changed, changed]) for _ in range(8)),
         *(stores.ledger.record(lease, [answer]) for _ in range(8)),
@@ -475,7 +475,7 @@ async def test_a_long_body_stands_beside_its_event(stores: ConversationStores) -
     assert lease is not None
     content = b"0123456789abcdef" * 1_250_000
     finished = ToolFinished(call_id="c", success=True, preview="p", body=BodyReference(size=len(content)))
-    item = Recorded(payload=finished, body=Body(content=content, media_type="text/plain"))
+    item = NewEvent(payload=finished, body=Body(content=content, media_type="text/plain"))
     (event,) = await stores.ledger.record(lease, [item])
     assert event.seq is not None
     assert await stores.log.body(session_id, event.seq) == Body(content=content, media_type="text/plain")
@@ -490,7 +490,7 @@ async def test_what_was_said_is_read_back_in_order(stores: ConversationStores) -
     lease = await stores.ledger.claim("w", lease_s=30, model="m")
     assert lease is not None
     answer = MessageCompleted(message_id="a", text="hé \U0001f600 \ud800 $x.y")
-    await stores.ledger.record(lease, [Recorded(payload=answer)])
+    await stores.ledger.record(lease, [NewEvent(payload=answer)])
     said_so_far = await stores.transcripts.messages(session_id, up_to=4, limit=10)
     assert [event.payload for event in said_so_far] == [said("hello"), answer]
     assert len(await stores.transcripts.messages(session_id, up_to=3, limit=10)) == 1
@@ -525,7 +525,7 @@ async def test_a_deleted_session_is_gone_with_all_that_belongs_to_it(stores: Con
     with pytest.raises(SessionNotFoundError):
         await stores.sessions.get(session_id, ANNA)
     with pytest.raises(LeaseLostError):
-        await stores.ledger.record(lease, [Recorded(payload=MessageCompleted(message_id="a", text="late"))])
+        await stores.ledger.record(lease, [NewEvent(payload=MessageCompleted(message_id="a", text="late"))])
     with pytest.raises(SessionNotFoundError):
         await stores.log.append(session_id, [FilesChanged(paths=["a"], origin="user")])
     assert await stores.log.read(session_id, after=0, limit=10) == []
@@ -574,11 +574,11 @@ async def test_tasks_of_a_run_that_lack_a_change_of_the_person_are_not_stored(st
     assert lease is not None
     older = TasksUpdated(version=1, last_id=1, tasks=[Task(id="1", subject="Dig")])
     edited = replace(older, version=2, by="person", edits=1)
-    await stores.ledger.record(lease, [Recorded(payload=older)])
-    await stores.ledger.record(lease, [Recorded(payload=edited)])
+    await stores.ledger.record(lease, [NewEvent(payload=older)])
+    await stores.ledger.record(lease, [NewEvent(payload=edited)])
     before = await types(stores, session_id)
     with pytest.raises(TasksEditedError):
-        await stores.ledger.record(lease, [Recorded(payload=replace(older, version=2))])
+        await stores.ledger.record(lease, [NewEvent(payload=replace(older, version=2))])
     assert await types(stores, session_id) == before
-    await stores.ledger.record(lease, [Recorded(payload=replace(edited, version=3, by="agent"))])
+    await stores.ledger.record(lease, [NewEvent(payload=replace(edited, version=3, by="agent"))])
     assert len(await types(stores, session_id)) == len(before) + 1

@@ -10,9 +10,9 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from backend_api.agent.events import MessageCompleted, MessageUser, Question, RunFinished, Usage, UsageUpdated
+from backend_api.agent.new_events import NewEvent
 from backend_api.agent.options import Options
 from backend_api.agent.questions import Questions
-from backend_api.agent.recorded import Recorded
 from backend_api.agent.usage import add_usage
 from backend_api.agent.waits import Wait
 from backend_api.conversations.domain.entity import Lease
@@ -43,7 +43,7 @@ async def begun(stores: MongoStores, session_id: SessionId, user_id: UserId = AN
 
 async def told(stores: MongoStores, lease: Lease, usage: Usage) -> None:
     said = [MessageCompleted(message_id="a", text="so"), UsageUpdated(usage=usage)]
-    await stores.ledger.record(lease, [Recorded(payload=payload) for payload in said])
+    await stores.ledger.record(lease, [NewEvent(payload=payload) for payload in said])
 
 
 async def ended(stores: MongoStores, lease: Lease, usage: Usage, status: Any = "completed") -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from backend_api.agent.events import Event, MessageCompleted, MessageUser, RunFinished, SessionUpdated, Usage
-from backend_api.agent.recorded import Recorded
+from backend_api.agent.new_events import NewEvent
 from backend_api.conversations.domain.titles import MAX_ATTEMPTS, DueTitle
 from backend_api.kit.ids import SessionId
 from support.backend_stores import ANNA, MongoStores
@@ -25,7 +25,7 @@ async def answered(stores: MongoStores, *, name: bool = True) -> SessionId:
     assert lease is not None
     if name:
         await stores.sessions.name(session_id, ANNA, "first line")
-    said = [Recorded(payload=MessageCompleted(message_id="a", text="an answer", turn=1, seen_seq=1))]
+    said = [NewEvent(payload=MessageCompleted(message_id="a", text="an answer", turn=1, seen_seq=1))]
     end = RunFinished(run_id=lease.run.id, status="completed", usage=RUN)
     assert await stores.ledger.finish(lease, end, seen_seq=1, said=said)
     return session_id

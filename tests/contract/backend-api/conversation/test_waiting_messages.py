@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from backend_api.agent.events import MessageCompleted, MessageUser, RunFinished, Usage
+from backend_api.agent.new_events import NewEvent
 from backend_api.agent.plans import Plan, PlanDecision
-from backend_api.agent.recorded import Recorded
 from backend_api.agent.waits import Wait
 from backend_api.conversations.domain.entity import Accepted
 from backend_api.conversations.domain.errors import TooManyWaitingError
@@ -43,7 +43,7 @@ async def test_so_many_wait_and_no_more_until_the_model_has_read_them(stores: Mo
     assert lease is not None
     await refused(stores, session_id)
     answer = MessageCompleted(message_id="a", text="Read two.", turn=1, seen_seq=accepted[1].seq)
-    await stores.ledger.record(lease, [Recorded(payload=answer)])
+    await stores.ledger.record(lease, [NewEvent(payload=answer)])
     last = [await say(stores, session_id, name) for name in ("m3", "m4")][-1]
     await refused(stores, session_id)
     finished = RunFinished(run_id=lease.run.id, status=status, usage=Usage())  # type: ignore[arg-type]
@@ -63,7 +63,7 @@ async def test_so_many_are_for_a_run_that_waits_and_one_more_that_interrupts_dec
     lease = await stores.ledger.claim("w", lease_s=30, model="m")
     assert lease is not None
     answer = MessageCompleted(message_id="a", text="Read.", turn=1, seen_seq=first.seq)
-    await stores.ledger.record(lease, [Recorded(payload=answer)])
+    await stores.ledger.record(lease, [NewEvent(payload=answer)])
     wait = Wait(id="p", subject=Plan(call_id="c", plan="1. go"), expires_s=60)
     assert await stores.ledger.wait(lease, [wait], read_seq=first.seq)
     for n in range(MOST):
@@ -75,7 +75,7 @@ async def test_so_many_are_for_a_run_that_waits_and_one_more_that_interrupts_dec
     assert again is not None
     last = (await stores.sessions.get(session_id, ANNA)).last_seq
     answer = MessageCompleted(message_id="b", text="Read all.", turn=2, seen_seq=last)
-    await stores.ledger.record(again, [Recorded(payload=answer)])
+    await stores.ledger.record(again, [NewEvent(payload=answer)])
     assert not (await say(stores, session_id, "read")).duplicate
 
 

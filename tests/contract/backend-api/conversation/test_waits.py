@@ -22,8 +22,8 @@ from backend_api.agent.events import (
     Usage,
     UsageUpdated,
 )
+from backend_api.agent.new_events import NewEvent
 from backend_api.agent.questions import Answers, Questions
-from backend_api.agent.recorded import Recorded
 from backend_api.agent.waits import Wait, WaitRefusedError
 from backend_api.conversations.domain.entity import Accepted, Lease, RunStatus
 from backend_api.conversations.domain.errors import (
@@ -53,7 +53,7 @@ async def waiting(stores: ConversationStores, *ids: str, expires_s: float = 60.0
     assert lease is not None
     calls = [ToolCalled(call_id=f"call-{one}", name="ask_user", arguments={}, phrase="") for one in ids]
     used = UsageUpdated(usage=Usage(input=7))
-    await stores.ledger.record(lease, [Recorded(payload=payload) for payload in (*calls, used)])
+    await stores.ledger.record(lease, [NewEvent(payload=payload) for payload in (*calls, used)])
     waits = [
         Wait(id=one, subject=Questions(call_id=f"call-{one}", questions=[COLOUR]), expires_s=expires_s) for one in ids
     ]
@@ -77,7 +77,7 @@ async def test_a_run_that_waits_has_no_worker_and_goes_on_with_the_answer(stores
     with pytest.raises(LeaseLostError):
         await stores.ledger.renew(lease, lease_s=30)
     with pytest.raises(LeaseLostError):
-        await stores.ledger.record(lease, [Recorded(payload=UsageUpdated(usage=Usage()))])
+        await stores.ledger.record(lease, [NewEvent(payload=UsageUpdated(usage=Usage()))])
 
     resolved = await stores.waits.answer(session_id, ANNA, "a", RED)
 

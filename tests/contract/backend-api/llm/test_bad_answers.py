@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import cycle
 from typing import Any
 
 import pytest
@@ -55,9 +56,12 @@ def called(*calls: Call) -> Answer:
     return Answer(texts=(), calls=calls)
 
 
-@pytest.mark.parametrize("form", FORMS)
+BROKEN_ARGUMENTS = [('{"what": ', '{"what": '), ("[1]", "[1]"), ("there", "there"), ('{"n": NaN}', "NaN")]
+
+
 @pytest.mark.parametrize(
-    ("arguments", "received"), [('{"what": ', '{"what": '), ("[1]", "[1]"), ("there", "there"), ('{"n": NaN}', "NaN")]
+    ("form", "arguments", "received"),
+    [(form, *case) for form, case in zip(cycle(FORMS), BROKEN_ARGUMENTS, strict=False)],
 )
 async def test_arguments_that_are_no_json_object_are_told_as_the_result(
     form: str, arguments: str, received: str
@@ -69,8 +73,10 @@ async def test_arguments_that_are_no_json_object_are_told_as_the_result(
     assert received in result.preview
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("name", ["look" * 30, "böse", "functions.look"])
+NO_TOOLS = ["look" * 30, "böse", "functions.look"]
+
+
+@pytest.mark.parametrize(("form", "name"), [(form, case) for form, case in zip(cycle(FORMS), NO_TOOLS, strict=False)])
 async def test_a_name_of_no_tool_is_told_as_the_result_and_recorded_as_one_that_can_be_sent(
     form: str, name: str
 ) -> None:

@@ -29,17 +29,18 @@ def settings_for(form: Form, server: ModelServer) -> LlmSettings:
     )
 
 
-@pytest.mark.parametrize("form", ["chat", "responses", "messages"])
+REFUSED = Answer(status=401, message=SAID)
+HALF = Answer(texts=("Half of an",), fault={"type": "authentication_error", "code": "invalid_api_key", "message": SAID})
+FAULT = Answer(texts=(), fault={"type": "server_error", "message": SAID})
+OTHERS = [Answer(status=status, message=SAID) for status in (400, 404, 413, 429, 500)]
+
+
 @pytest.mark.parametrize(
-    "answer",
+    ("form", "answer"),
     [
-        *(Answer(status=status, message=SAID) for status in (400, 401, 404, 413, 429, 500)),
-        Answer(
-            texts=("Half of an",), fault={"type": "authentication_error", "code": "invalid_api_key", "message": SAID}
-        ),
-        Answer(texts=(), fault={"type": "server_error", "message": SAID}),
+        *((form, answer) for form in ("chat", "responses", "messages") for answer in (REFUSED, HALF, FAULT)),
+        *(("chat", answer) for answer in OTHERS),
     ],
-    ids=lambda answer: f"in stream, {answer.fault['type']}" if answer.fault else answer.status,
 )
 async def test_a_key_that_a_fault_repeats_is_in_no_event(form: Form, answer: Answer) -> None:
     stage = Stage()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import aclosing
+from itertools import cycle
 from typing import Any
 
 import pytest
@@ -82,8 +83,10 @@ def whole(form: str) -> Json:
             return {"type": "message", "content": content, "stop_reason": "tool_use", "usage": usage}
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf", b"\r\n "])
+MARKS = [b"", b"\xef\xbb\xbf", b"\r\n "]
+
+
+@pytest.mark.parametrize(("form", "mark"), [(form, case) for form, case in zip(cycle(FORMS), MARKS, strict=False)])
 async def test_a_whole_answer_in_json_is_the_answer(form: str, mark: bytes) -> None:
     parts = await asked(form, mark + json.dumps(whole(form), indent=1).encode())
     assert "".join(part.text for part in parts if isinstance(part, ThinkingPart)) == "Hm."
@@ -95,26 +98,28 @@ async def test_a_whole_answer_in_json_is_the_answer(form: str, mark: bytes) -> N
     assert parts[-1] == FinishPart("tool_calls")
 
 
-@pytest.mark.parametrize("form", FORMS)
+ERRORS = [
+    ({"error": {"message": "no such model", "code": 404}}, ModelMissingError, "no such model", False),
+    ([{"error": {"message": "slow down", "code": 429}}], ModelRateLimitError, "slow down", True),
+    ({"error": {"message": "bad tool", "type": "invalid_request_error"}}, ModelRequestError, "bad tool", False),
+    (
+        {"type": "error", "error": {"type": "overloaded_error", "message": "busy"}},
+        ModelUnavailableError,
+        "busy",
+        True,
+    ),
+    ({"error": "the model is not loaded"}, ModelAnswerError, "the model is not loaded", False),
+    ({"detail": [{"loc": ["body"], "msg": "field required"}]}, ModelAnswerError, "error: field required", False),
+    ({"object": "error", "message": "no room", "code": 503}, ModelUnavailableError, "no room", True),
+    ({"code": 1214, "msg": "参数错误"}, ModelAnswerError, "参数错误", False),
+    ({"base_resp": {"status_code": 1004, "status_msg": "login fail"}}, ModelAnswerError, "login fail", False),
+    ({"models": [], "version": 3}, ModelAnswerError, "its fields: models, version", False),
+]
+
+
 @pytest.mark.parametrize(
-    ("body", "kind", "told", "may_retry"),
-    [
-        ({"error": {"message": "no such model", "code": 404}}, ModelMissingError, "no such model", False),
-        ([{"error": {"message": "slow down", "code": 429}}], ModelRateLimitError, "slow down", True),
-        ({"error": {"message": "bad tool", "type": "invalid_request_error"}}, ModelRequestError, "bad tool", False),
-        (
-            {"type": "error", "error": {"type": "overloaded_error", "message": "busy"}},
-            ModelUnavailableError,
-            "busy",
-            True,
-        ),
-        ({"error": "the model is not loaded"}, ModelAnswerError, "the model is not loaded", False),
-        ({"detail": [{"loc": ["body"], "msg": "field required"}]}, ModelAnswerError, "error: field required", False),
-        ({"object": "error", "message": "no room", "code": 503}, ModelUnavailableError, "no room", True),
-        ({"code": 1214, "msg": "参数错误"}, ModelAnswerError, "参数错误", False),
-        ({"base_resp": {"status_code": 1004, "status_msg": "login fail"}}, ModelAnswerError, "login fail", False),
-        ({"models": [], "version": 3}, ModelAnswerError, "its fields: models, version", False),
-    ],
+    ("form", "body", "kind", "told", "may_retry"),
+    [(form, *case) for form, case in zip(cycle(FORMS), ERRORS, strict=False)],
 )
 async def test_an_error_in_json_is_told_as_what_it_says(
     form: str, body: Any, kind: type[ModelError], told: str, *, may_retry: bool
@@ -126,15 +131,16 @@ async def test_an_error_in_json_is_told_as_what_it_says(
     assert "{'" not in raised.value.detail
 
 
-@pytest.mark.parametrize("form", FORMS)
+NO_ANSWERS = [
+    (b"<!DOCTYPE html>\n<html><title>Log in &amp; go on</title>...", 'a web page ("Log in & go on")'),
+    (b"<html>", "a web page"),
+    (b"upstream connect error", 'the text "upstream connect error"'),
+    (b'{"choices": [{', 'the text "{"choices"'),
+]
+
+
 @pytest.mark.parametrize(
-    ("raw", "told"),
-    [
-        (b"<!DOCTYPE html>\n<html><title>Log in &amp; go on</title>...", 'a web page ("Log in & go on")'),
-        (b"<html>", "a web page"),
-        (b"upstream connect error", 'the text "upstream connect error"'),
-        (b'{"choices": [{', 'the text "{"choices"'),
-    ],
+    ("form", "raw", "told"), [(form, *case) for form, case in zip(cycle(FORMS), NO_ANSWERS, strict=False)]
 )
 async def test_what_is_no_answer_at_all_is_told_with_what_it_is(form: str, raw: bytes, told: str) -> None:
     with pytest.raises(ModelAnswerError) as raised:
@@ -165,14 +171,15 @@ async def test_a_stream_of_comments_is_told_as_an_empty_answer(form: str) -> Non
     assert raised.value.may_retry
 
 
-@pytest.mark.parametrize("form", FORMS)
+ERROR_EVENTS = [
+    (b'{"message": "too busy", "code": 503}', "too busy"),
+    (b"too busy", "too busy"),
+    (b'{"error": {"message": "too busy"}}', "too busy"),
+]
+
+
 @pytest.mark.parametrize(
-    ("data", "told"),
-    [
-        (b'{"message": "too busy", "code": 503}', "too busy"),
-        (b"too busy", "too busy"),
-        (b'{"error": {"message": "too busy"}}', "too busy"),
-    ],
+    ("form", "data", "told"), [(form, *case) for form, case in zip(cycle(FORMS), ERROR_EVENTS, strict=False)]
 )
 async def test_an_event_that_is_called_an_error_is_one(form: str, data: bytes, told: str) -> None:
     with pytest.raises(ModelUnavailableError, match=told):
@@ -230,17 +237,18 @@ async def test_what_a_gateway_says_of_the_provider_behind_it_is_told() -> None:
         await asked("chat", b"data: " + json.dumps(chunk).encode() + b"\n\n")
 
 
-@pytest.mark.parametrize("form", FORMS)
+REFUSALS = [
+    (
+        '[{"error": {"code": 400, "message": "missing a thought_signature", "status": "INVALID_ARGUMENT"}}]',
+        "missing a",
+    ),
+    ('{"detail": [{"loc": ["body"], "msg": "field required"}]}', "(400): field required"),
+    ("<html><head><title>400 Bad Request</title></head>", "(400): 400 Bad Request"),
+]
+
+
 @pytest.mark.parametrize(
-    ("body", "told"),
-    [
-        (
-            '[{"error": {"code": 400, "message": "missing a thought_signature", "status": "INVALID_ARGUMENT"}}]',
-            "missing a",
-        ),
-        ('{"detail": [{"loc": ["body"], "msg": "field required"}]}', "(400): field required"),
-        ("<html><head><title>400 Bad Request</title></head>", "(400): 400 Bad Request"),
-    ],
+    ("form", "body", "told"), [(form, *case) for form, case in zip(cycle(FORMS), REFUSALS, strict=False)]
 )
 async def test_a_refusal_in_another_form_is_told_in_its_words(form: str, body: str, told: str) -> None:
     async with ModelServer(Answer(status=400, raw=body.encode())) as server:

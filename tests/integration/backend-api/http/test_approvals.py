@@ -9,8 +9,8 @@ import pytest
 
 from backend_api.agent.approvals import Approval
 from backend_api.agent.events import ApprovalCall, MessageUser, Question, Usage, UsageUpdated
+from backend_api.agent.new_events import NewEvent
 from backend_api.agent.questions import Questions
-from backend_api.agent.recorded import Recorded
 from backend_api.agent.waits import Wait
 from backend_api.kit.ids import SessionId
 from support.gateway import Gateway
@@ -58,27 +58,6 @@ async def test_only_a_decision_that_fits_is_taken(gateway: Gateway, body: Any, s
     assert (await gateway.client.get(f"/api/sessions/{session_id}", headers=anna)).json()["status"] == expected
 
 
-async def test_an_approval_is_its_owners_and_each_call_is_decided_once(gateway: Gateway) -> None:
-    anna, bert = await gateway.user("anna"), await gateway.user("bert")
-    session_id, other = await asked(gateway, anna, "c1", "c2"), await gateway.session(anna)
-    first = {"decision": "approve", "call_ids": ["c1"]}
-    expected: list[tuple[dict[str, str], str, str, Any, int, str]] = [
-        (bert, session_id, "a", first, 404, "session_not_found"),
-        (anna, other, "a", first, 404, "approval_not_found"),
-        (anna, session_id, "b", first, 404, "approval_not_found"),
-        (anna, session_id, "a", first, 200, ""),
-        (anna, session_id, "a", {"decision": "deny", "call_ids": ["c1", "c2"]}, 409, "approval_decided"),
-        (anna, session_id, "a", {"decision": "deny"}, 200, ""),
-        (anna, session_id, "a", {"decision": "approve"}, 409, "approval_decided"),
-    ]
-    for who, session, approval, body, status, code in expected:
-        answer = await gateway.client.post(f"/api/sessions/{session}/approvals/{approval}", json=body, headers=who)
-        assert answer.status_code == status, answer.text
-        assert not code or answer.json()["code"] == code
-    last = "This approval is already decided: c1 approved by the user; c2 denied by the user."
-    assert answer.json()["detail"] == last
-
-
 async def test_who_waits_for_the_end_of_a_run_is_told_that_it_waits_and_for_what(gateway: Gateway) -> None:
     anna = await gateway.user("anna")
     session_id = await gateway.session(anna)
@@ -89,7 +68,7 @@ async def test_who_waits_for_the_end_of_a_run_is_told_that_it_waits_and_for_what
     while (lease := await ledger.claim("w", lease_s=30, model="m")) is None:
         await asyncio.sleep(0.01)
     used = UsageUpdated(usage=Usage(input=7))
-    await ledger.record(lease, [Recorded(payload=used)])
+    await ledger.record(lease, [NewEvent(payload=used)])
     calls = [ApprovalCall(call_id="c1", name="write", arguments={"path": "a"})]
     question = Questions(call_id="c2", questions=[Question(id="q1", text="Which?")])
     waits = [

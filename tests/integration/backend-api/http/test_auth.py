@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import time
 
 import pytest
-from jose import jwt
 
 from backend_api.identity.application.limits import Limits
 from backend_api.kit.http.ports import WebOptions
-from support.gateway import SECRET, Gateway, run_gateway
+from support.gateway import Gateway, run_gateway
 from support.servers import Server
 
 
@@ -67,25 +65,6 @@ async def test_unknown_user_and_wrong_password_get_the_same_answer(gateway: Gate
     assert answers[0] == answers[1]
     right = await gateway.client.post("/api/auth/login", json={"username": "Anna", "password": "anna-password"})
     assert right.status_code == 200
-
-
-async def test_tokens_that_do_not_hold_are_refused(gateway: Gateway) -> None:
-    now = int(time.time())
-    good = {"sub": "x", "fam": "f", "ver": 0, "typ": "access", "aud": "backend-api", "jti": "j", "exp": now + 60}
-    tokens = [
-        "nonsense",
-        jwt.encode(good, "another secret of enough length!", algorithm="HS256"),
-        jwt.encode(good | {"exp": now - 1}, SECRET, algorithm="HS256"),
-        jwt.encode(good | {"typ": "refresh"}, SECRET, algorithm="HS256"),
-        jwt.encode(good | {"aud": "else"}, SECRET, algorithm="HS256"),
-        jwt.encode({key: value for key, value in good.items() if key != "jti"}, SECRET, algorithm="HS256"),
-        jwt.encode(good, SECRET, algorithm="HS512"),
-        jwt.encode(good, SECRET, algorithm="HS256"),
-    ]
-    for token in tokens:
-        answer = await gateway.client.get("/api/auth/me", headers={"Authorization": f"Bearer {token}"})
-        assert answer.status_code == 401, token
-    assert (await gateway.client.get("/api/auth/me")).status_code == 401
 
 
 async def test_a_refresh_token_holds_once_and_reuse_ends_the_family(gateway: Gateway) -> None:

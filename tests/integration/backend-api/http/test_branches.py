@@ -24,7 +24,7 @@ from backend_api.agent.events import (
     ToolFinished,
 )
 from backend_api.agent.model import ToolTurn
-from backend_api.agent.recorded import Body, Recorded
+from backend_api.agent.new_events import Body, NewEvent
 from backend_api.conversations.domain.entity import Lease
 from backend_api.kit.ids import SessionId
 from backend_api.runs.application.histories import History
@@ -57,7 +57,7 @@ class Talk:
         message_id = f"a-{run_id}"
         said = MessageCompleted(message_id=message_id, text=text, turn=1, seen_seq=seen)
         events = await self.gateway.ports.ledger.finish(
-            lease, RunFinished(run_id=run_id, status="completed"), seen_seq=seen, said=[Recorded(payload=said)]
+            lease, RunFinished(run_id=run_id, status="completed"), seen_seq=seen, said=[NewEvent(payload=said)]
         )
         assert events, "the run had something left to read"
         return message_id
@@ -349,21 +349,21 @@ async def test_a_branch_begins_with_what_was_said_and_knows_nothing_of_the_rest(
     run_id, picture = lease.run.id, Body(content=b"\x89PNG", media_type="image/png")
     seen = (await talk.history()).threads.main.seen_seq
     works = [
-        Recorded(payload=ThinkingCompleted(message_id="t", text="hm", turn=1, seen_seq=seen)),
-        Recorded(payload=ToolCalled(call_id="c", name="look", arguments={}, phrase="", turn=1, seen_seq=seen)),
-        Recorded(
+        NewEvent(payload=ThinkingCompleted(message_id="t", text="hm", turn=1, seen_seq=seen)),
+        NewEvent(payload=ToolCalled(call_id="c", name="look", arguments={}, phrase="", turn=1, seen_seq=seen)),
+        NewEvent(
             payload=ToolFinished(
                 call_id="c", success=True, preview="seen", body=BodyReference(size=4, media_type="image/png")
             ),
             body=picture,
             output="all of it",
         ),
-        Recorded(payload=TodosUpdated(todos=[Todo(content="write", status="pending")])),
+        NewEvent(payload=TodosUpdated(todos=[Todo(content="write", status="pending")])),
     ]
     await gateway.ports.ledger.record(lease, works)
     answer = MessageCompleted(message_id="a", text="primo", turn=2, seen_seq=seen)
     await gateway.ports.ledger.finish(
-        lease, RunFinished(run_id=run_id, status="completed"), seen_seq=seen, said=[Recorded(payload=answer)]
+        lease, RunFinished(run_id=run_id, status="completed"), seen_seq=seen, said=[NewEvent(payload=answer)]
     )
     await talk.say("two", "second")
     made = await talk.ask("POST", "/branch", {"message_id": "a"}, 201)

@@ -16,8 +16,8 @@ import pytest
 from bson.timestamp import Timestamp
 
 from backend_api.agent.events import MessageCompleted, RunFinished, SandboxUpdated
+from backend_api.agent.new_events import NewEvent
 from backend_api.agent.plans import Plan
-from backend_api.agent.recorded import Recorded
 from backend_api.agent.waits import Wait
 from backend_api.conversations.mongo.feed_documents import number_of
 from backend_api.conversations.mongo.session_feed import MongoSessionFeed
@@ -41,7 +41,7 @@ async def one_run(gateway: Gateway, headers: dict[str, str], session_id: str) ->
     ledger = gateway.ports.ledger
     lease = await ledger.claim("w", lease_s=30, model="demo")
     assert lease is not None
-    await ledger.record(lease, [Recorded(payload=MessageCompleted(message_id="a", text="Hi"))])
+    await ledger.record(lease, [NewEvent(payload=MessageCompleted(message_id="a", text="Hi"))])
     await ledger.finish(lease, RunFinished(run_id=lease.run.id, status="completed"), seen_seq=99)
 
 

@@ -13,9 +13,9 @@ import pytest
 from backend_api.agent.tool import Done, ToolCall
 from backend_api.identity.application.limits import Limits
 from backend_api.kit.ids import UserId
-from backend_api.mcp.application.own_servers import ServersOfUsers
+from backend_api.mcp.application.user_servers import ServersOfUsers
 from backend_api.mcp.domain.entity import Listing, McpServer, McpTarget, McpTool, public_name
-from backend_api.mcp.domain.user_servers import MAX_OWN_SERVERS
+from backend_api.mcp.domain.user_servers import MAX_USER_SERVERS
 from backend_api.mcp.ports import McpServerError, Place
 from support.backend_stores import ANNA
 from support.gateway import Gateway, run_gateway
@@ -230,7 +230,7 @@ async def test_an_address_where_no_server_can_be_is_refused_at_its_field(gateway
 
 async def test_there_are_never_more_than_there_may_be(gateway: Gateway) -> None:
     anna = await gateway.user("anna")
-    for number in range(MAX_OWN_SERVERS):
+    for number in range(MAX_USER_SERVERS):
         assert (await put(gateway, anna, f"s{number}")).status_code == 200
     assert (await put(gateway, anna, "more")).json()["code"] == "too_many_mcp_servers"
     assert (await put(gateway, anna, "s0")).status_code == 200

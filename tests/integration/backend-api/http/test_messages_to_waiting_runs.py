@@ -11,8 +11,8 @@ import websockets
 
 from backend_api.agent.approvals import Approval
 from backend_api.agent.events import ApprovalCall, MessageUser, Question, Usage, UsageUpdated
+from backend_api.agent.new_events import NewEvent
 from backend_api.agent.questions import Questions
-from backend_api.agent.recorded import Recorded
 from backend_api.agent.waits import Wait
 from backend_api.conversations.domain.entity import Accepted
 from backend_api.kit.ids import SessionId
@@ -29,7 +29,7 @@ async def asked(gateway: Gateway, headers: Headers) -> tuple[SessionId, Accepted
     accepted = await ledger.accept(session_id, user_id, MessageUser(message_id="m", text="go"))
     lease = await ledger.claim("w", lease_s=30, model="m", run_id=accepted.run_id)
     assert lease is not None
-    await ledger.record(lease, [Recorded(payload=UsageUpdated(usage=Usage(input=7)))])
+    await ledger.record(lease, [NewEvent(payload=UsageUpdated(usage=Usage(input=7)))])
     calls = [ApprovalCall(call_id=one, name="write", arguments={"path": one}) for one in ("c1", "c2")]
     question = Questions(call_id="c3", questions=[Question(id="q1", text="Which?")])
     waits = [

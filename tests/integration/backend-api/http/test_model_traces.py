@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import count
 from typing import Any
@@ -28,7 +26,6 @@ from support.gateway import Gateway
 from support.model_seals import Form
 from support.model_server import Answer, Call, ModelServer
 from support.scripted import HandlerBox, OnOutput
-from support.scripted_stack import tools_of
 from support.stage import working
 from support.tables import having
 
@@ -174,39 +171,6 @@ async def test_what_a_model_is_asked_and_answers_is_told_without_any_secret(
         assert await gateway.database[name].count_documents({"session_id": session_id}) == 0
 
 
-@pytest.mark.parametrize("form", FORMS)
-async def test_calls_of_agents_below_and_for_summaries_are_told_with_their_role(gateway: Gateway, form: Form) -> None:
-    anna = await gateway.user("anna")
-    task = Call(
-        name="task", arguments=json.dumps({"description": "it", "prompt": "look at it", "agent_type": "general"})
-    )
-    used = Answer(texts=(), calls=[task])
-
-    def respond(body: dict[str, Any]) -> Answer:
-        text = json.dumps(body)
-        if "Write that summary now" in text:
-            return Answer(texts=("They want it looked at.",))
-        if "task" not in tools_of(body):
-            return Answer(texts=("Looked.",))
-        return Answer(texts=("Done.",)) if "Looked." in text else used
-
-    async with ModelServer(respond=respond) as server, at_work(gateway, server, form):
-        session_id = await session_of(gateway, anna)
-        assert (await said(gateway, anna, session_id, "go"))["status"] == "completed"
-        answer = await gateway.client.post(f"/api/sessions/{session_id}/compact", json={}, headers=anna)
-        assert answer.status_code == 202, answer.text
-        # The worker may be ended only when it has told all of it.
-        async with asyncio.timeout(30):
-            events: list[dict[str, Any]] = []
-            while not of_type(events, "context.compacted") or len(of_type(events, "llm.response")) < 4:
-                events = await events_of(gateway, anna, session_id)
-        assert server.refusals == []
-    (agent,) = [event["subagent_id"] for event in of_type(events, "subagent.started")]
-    told = [(one["role"], one.get("agent_id")) for one in of_type(events, "llm.request")]
-    assert told == [("agent", None), ("subagent", agent), ("agent", None), ("compact", None)]
-    assert len(of_type(events, "llm.response")) == 4
-
-
 async def test_beyond_what_a_user_may_keep_calls_are_told_without_their_content_until_a_session_is_deleted(
     gateway: Gateway,
 ) -> None:
@@ -244,30 +208,3 @@ async def test_beyond_what_a_user_may_keep_calls_are_told_without_their_content_
             read = await whole(gateway, anna, request)
             assert [turn["text"] for turn in read["turns"] if turn["role"] == "user"] == ["go on", "and now?"]
         assert server.refusals == []
-
-
-async def test_one_that_is_stopped_in_the_middle_tells_what_came(gateway: Gateway) -> None:
-    anna = await gateway.user("anna")
-    async with ModelServer() as server:
-        server.answer(replace(Answer(texts=("So", " far", " so")), hang_after=2))
-        async with at_work(gateway, server, "chat"):
-            session_id = await session_of(gateway, anna)
-            url = f"/api/sessions/{session_id}"
-            await gateway.client.post(f"{url}/messages", json={"text": "go"}, headers=anna)
-            await asyncio.wait_for(server.silent.wait(), 10)
-            assert (await gateway.client.post(f"{url}/stop", headers=anna)).status_code == 202
-            async with asyncio.timeout(10):
-                while not of_type(await events_of(gateway, anna, session_id), "run.finished"):
-                    await asyncio.sleep(0.02)
-    events = await events_of(gateway, anna, session_id)
-    (answered,) = of_type(events, "llm.response")
-    assert answered["outcome"] == "stopped"
-    assert answered["seq"] < of_type(events, "run.finished")[0]["seq"]
-
-
-async def test_without_the_option_nothing_of_it_is_stored(gateway: Gateway) -> None:
-    anna = await gateway.user("anna")
-    async with ModelServer() as server, at_work(gateway, server, "chat"):
-        session_id = await session_of(gateway, anna, enable_tracing=None)
-        await said(gateway, anna, session_id, "go")
-    assert not [one for one in await events_of(gateway, anna, session_id) if one["type"].startswith("llm.")]

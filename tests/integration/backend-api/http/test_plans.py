@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from backend_api.agent.events import BackgroundFinished, MessageUser, PlanStep, PlanUpdated, Todo, TodosUpdated
+from backend_api.agent.new_events import NewEvent
 from backend_api.agent.plans import Plan
-from backend_api.agent.recorded import Recorded
 from backend_api.agent.waits import Wait
 from backend_api.background.domain import BackgroundCommand, BackgroundCommands
 from backend_api.kit.ids import SessionId
@@ -28,7 +28,7 @@ async def proposed(gateway: Gateway, headers: dict[str, str]) -> SessionId:
     lease = await ledger.claim("w", lease_s=30, model="m", run_id=accepted.run_id)
     assert lease is not None
     told = PlanUpdated(steps=[PlanStep(title="Look", status="done", result="3 files")])
-    await ledger.record(lease, [Recorded(payload=told)])
+    await ledger.record(lease, [NewEvent(payload=told)])
     wait = Wait(id="p", subject=Plan(call_id="c", plan="# A"), expires_s=60)
     assert await ledger.wait(lease, [wait], read_seq=accepted.seq)
     return session_id
@@ -81,7 +81,7 @@ async def test_the_state_has_the_commands_that_run_in_the_background(gateway: Ga
             began_at=datetime.now(UTC),
         )
         await commands.begin(command)
-    told = Recorded(
+    told = NewEvent(
         payload=BackgroundFinished(background_id="bg_1", command="make", exit_code=0, preview="", state="ended")
     )
     assert await commands.settle(await commands.get(session_id, "bg_1"), told, wakes=False)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncGenerator
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from backend_api.conversations.mongo.deletions import remove_contents
-from backend_api.previews.ports import OpenedPorts
 from support.gateway import Gateway, run_gateway
 from support.servers import Server, emptied_database_name
 from support.streams import reading
@@ -98,24 +95,6 @@ async def test_the_state_of_a_session_tells_what_is_open_in_the_order_it_was_ope
     assert await check_resources(gateway, anna, session_id) == []
 
 
-async def test_two_gateways_that_open_ports_at_once_tell_of_both_as_a_whole_and_in_order(
-    gateways: list[Gateway],
-) -> None:
-    gateway, other = gateways
-    anna = await gateway.user("anna")
-    session_id = await gateway.session(anna)
-    for port in (3000, 4000, 5000):
-        await asyncio.gather(opened(gateway, anna, session_id, port), opened(other, anna, session_id, port + 1))
-        assert await check_resources(other, anna, session_id) == await check_resources(gateway, anna, session_id)
-    answer = await gateway.client.get(f"/api/sessions/{session_id}/events?format=json", headers=anna)
-    events = answer.json()["items"]
-    assert [event["type"] for event in events] == ["port.opened", "resources.updated"] * 6
-    assert [event["seq"] for event in events] == list(range(1, 13))
-    for number, (change, whole) in enumerate(zip(events[::2], events[1::2], strict=True), 1):
-        assert len(whole["resources"]) == number
-        assert change["port_id"] in {one["id"] for one in whole["resources"]}
-
-
 async def test_a_reader_of_the_stream_is_told_of_the_change_and_then_of_the_whole(gateway: Gateway) -> None:
     anna = await gateway.user("anna")
     session_id = await gateway.session(anna)
@@ -136,17 +115,6 @@ async def test_a_computer_that_is_gone_leaves_open_what_was_opened(gateway: Gate
     assert await check_resources(gateway, anna, session_id) == [{"kind": "port"} | port]
 
 
-async def test_of_many_who_open_a_port_at_once_one_does(gateway: Gateway) -> None:
-    anna = await gateway.user("anna")
-    session_id = await gateway.session(anna)
-    path = f"/api/sessions/{session_id}/ports"
-    answers = await asyncio.gather(*(gateway.client.post(path, json={"port": 3000}, headers=anna) for _ in range(6)))
-
-    assert sorted(answer.status_code for answer in answers) == [200] * 5 + [201]
-    assert len({answer.json()["id"] for answer in answers}) == 1
-    assert len(await told(gateway, anna, session_id)) == 1
-
-
 @pytest.mark.parametrize("port", [-1, 0, 80, 1023, 7000, 9222, 65536, 10**30])
 async def test_a_port_that_may_not_be_opened_is_refused_with_those_that_may(gateway: Gateway, port: int) -> None:
     anna = await gateway.user("anna")
@@ -163,16 +131,6 @@ async def test_a_body_that_is_none_is_refused(gateway: Gateway, body: dict[str, 
     session_id = await gateway.session(anna)
 
     assert (await gateway.client.post(f"/api/sessions/{session_id}/ports", json=body, headers=anna)).status_code == 422
-
-
-async def test_no_more_ports_are_opened_than_may_be(gateway: Gateway) -> None:
-    anna = await gateway.user("anna")
-    session_id = await gateway.session(anna)
-    for port in range(3000, 3008):
-        await opened(gateway, anna, session_id, port)
-    answer = await gateway.client.post(f"/api/sessions/{session_id}/ports", json={"port": 4000}, headers=anna)
-
-    assert (answer.status_code, answer.json()["code"]) == (409, "too_many_ports")
 
 
 async def test_an_address_has_the_ports_own_host_and_a_token_and_no_event_has_either(gateway: Gateway) -> None:
@@ -201,21 +159,6 @@ async def test_a_port_of_another_session_is_not_there(gateway: Gateway) -> None:
         assert (await gateway.client.post(f"{path}/address", headers=headers)).status_code == 404
         assert (await gateway.client.delete(path, headers=headers)).status_code == 404
     assert (await gateway.client.get(f"/api/sessions/{of_anna}/ports", headers=anna)).json() == {"ports": [port]}
-
-
-async def test_ports_end_with_their_session(gateway: Gateway) -> None:
-    anna = await gateway.user("anna")
-    session_id = await gateway.session(anna)
-    port = await opened(gateway, anna, session_id)
-    async with reading(gateway.client, f"/api/sessions/{session_id}/events?after=2", anna) as frames:
-        await gateway.client.delete(f"/api/sessions/{session_id}", headers=anna)
-        with pytest.raises(EOFError):
-            await frames.next()
-
-    ports: OpenedPorts = gateway.ports.modules.ports["opened_ports"]  # type: ignore[assignment]
-    assert await ports.present([port["id"]]) == {}
-    await remove_contents(session_id)  # pyright: ignore[reportArgumentType] -- the id as it came
-    assert await gateway.database["opened_ports"].count_documents({}) == 0
 
 
 async def test_where_there_is_no_domain_for_them_no_port_is_opened(

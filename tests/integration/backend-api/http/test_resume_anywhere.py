@@ -25,7 +25,7 @@ from backend_api.agent.events import (
     ThinkingCompleted,
     ThinkingDelta,
 )
-from backend_api.agent.recorded import Recorded
+from backend_api.agent.new_events import NewEvent
 from backend_api.conversations.domain.entity import Lease
 from backend_api.kit.ids import SessionId
 from support.gateway import Gateway
@@ -65,7 +65,7 @@ class Writer:
 
     async def record(self, *payloads: MessageCompleted | ThinkingCompleted | FilesChanged) -> None:
         ports = self.gateway.ports
-        events = await ports.ledger.record(self.lease, [Recorded(payload=payload) for payload in payloads])
+        events = await ports.ledger.record(self.lease, [NewEvent(payload=payload) for payload in payloads])
         await ports.stream.append(self.lease.run.session_id, events)
 
     async def finish(self) -> None:

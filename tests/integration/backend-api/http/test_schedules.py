@@ -11,7 +11,6 @@ from typing import Any
 import httpx
 import pytest
 
-from backend_api.identity.application.limits import Quotas
 from backend_api.schedules.application.fire_schedules import FireSchedules
 from support.gateway import Gateway, run_gateway
 from support.servers import Server
@@ -54,12 +53,6 @@ async def firing(gateway: Gateway) -> AsyncGenerator[None]:
 async def events_of(gateway: Gateway, headers: dict[str, str], session_id: str) -> list[dict[str, Any]]:
     path = f"/api/sessions/{session_id}/events?format=json"
     return list((await gateway.client.get(path, headers=headers)).json()["items"])
-
-
-async def has_passed(gateway: Gateway, schedule_id: str, by: timedelta) -> None:
-    """As if it had been due so long ago."""
-    at = datetime.now(UTC).replace(second=0, microsecond=0) - by
-    await gateway.database["schedules"].update_one({"_id": schedule_id}, {"$set": {"next_at": at, "look_at": at}})
 
 
 async def last_run(gateway: Gateway, headers: dict[str, str]) -> dict[str, Any]:
@@ -148,17 +141,6 @@ async def test_the_options_of_new_sessions_go_with_no_session(gateway: Gateway) 
     assert (moved["preset"], moved["options"]) == (None, {})
 
 
-async def test_there_are_so_many_of_a_user_and_no_more(
-    mongo_server: Server, redis_server: Server, mongo_database_name: str
-) -> None:
-    quotas = Quotas(schedules=1)
-    async with run_gateway(mongo_server.uri, mongo_database_name, redis_server.uri, quotas=quotas) as gateway:
-        anna = await gateway.user("anna")
-        await created(gateway, anna)
-        answer = await ask(gateway, anna, "POST", **DAILY)
-        assert (answer.status_code, answer.json()["code"]) == (429, "schedule_quota")
-
-
 async def test_one_that_is_made_is_sent_when_it_is_due(gateway: Gateway) -> None:
     """To a new session, within two seconds of its time, by whoever hears of it."""
     anna = await gateway.user("anna")
@@ -180,22 +162,6 @@ async def test_one_that_is_made_is_sent_when_it_is_due(gateway: Gateway) -> None
     assert (await changed(gateway, anna, over["id"], text="Other"))["next_at"] is None
 
 
-async def test_after_an_hour_one_message_is_sent_for_all_that_were_missed(gateway: Gateway) -> None:
-    anna = await gateway.user("anna")
-    session_id = await gateway.session(anna)
-    schedule = await created(gateway, anna, cron="* * * * *", session_id=session_id)
-    await has_passed(gateway, schedule["id"], timedelta(hours=1))
-    async with firing(gateway):
-        last = await last_run(gateway, anna)
-    missed = last["missed"]
-    assert 59 <= missed["count"] <= 61
-    assert missed["reason"] == "late"
-    before, *others = await events_of(gateway, anna, session_id)
-    assert (before["missed"], before["missed_from"]) == (missed["count"], missed["first_at"])
-    assert [event["type"] for event in others] == ["message.user", "run.queued"]
-    assert datetime.fromisoformat((await one(gateway, anna))["next_at"]) > datetime.now(UTC) - timedelta(seconds=5)
-
-
 async def test_one_is_run_now_and_a_full_session_says_so(
     mongo_server: Server, redis_server: Server, mongo_database_name: str
 ) -> None:
@@ -212,34 +178,6 @@ async def test_one_is_run_now_and_a_full_session_says_so(
         assert (answer.status_code, answer.json()["code"]) == (429, "too_many_waiting")
         types = [event["type"] for event in await events_of(gateway, anna, session_id)]
         assert types == ["schedule.fired", "message.user", "run.queued", "schedule.fired", "message.user"]
-
-
-async def test_that_of_a_deleted_session_is_paused_until_it_has_another_place(gateway: Gateway) -> None:
-    anna = await gateway.user("anna")
-    session_id = await gateway.session(anna)
-    schedule = await created(gateway, anna, session_id=session_id)
-    assert (await gateway.client.delete(f"/api/sessions/{session_id}", headers=anna)).status_code == 204
-    present = await one(gateway, anna)
-    assert (present["paused"], present["pause_reason"], present["next_at"]) == (True, "session_deleted", None)
-    for path, sent in ((f"/{schedule['id']}", {"paused": False}), (f"/{schedule['id']}/run", {})):
-        answer = await ask(gateway, anna, "PATCH" if sent else "POST", path, **sent)
-        assert (answer.status_code, answer.json()["code"]) == (404, "session_not_found")
-    there = await changed(gateway, anna, schedule["id"], session_id=None, paused=False)
-    assert (there["paused"], there["pause_reason"]) == (False, None)
-    assert there["next_at"] == schedule["next_at"]
-
-
-async def test_that_of_a_disabled_account_is_paused(gateway: Gateway) -> None:
-    anna, bert = await gateway.user("anna"), await gateway.user("bert")
-    schedule = await created(gateway, bert)
-    await gateway.database["users"].update_one({"username": "bert"}, {"$set": {"is_active": False}})
-    await has_passed(gateway, schedule["id"], timedelta(hours=1))
-    async with firing(gateway), asyncio.timeout(5):
-        found = gateway.database["schedules"]
-        while not (stored := await found.find_one({"_id": schedule["id"]}) or {})["paused"]:
-            await asyncio.sleep(0.02)
-    assert stored["pause_reason"] == "account_disabled"
-    assert (await ask(gateway, anna, "GET")).json() == {"items": []}
 
 
 async def test_the_look_for_what_is_due_uses_its_index(gateway: Gateway) -> None:

@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator
 import pytest
 
 from backend_api.agent.events import BodyReference, MessageCompleted, MessageDelta, RunFinished, ToolFinished
-from backend_api.agent.recorded import Body, Recorded
+from backend_api.agent.new_events import Body, NewEvent
 from backend_api.conversations.domain.entity import Lease
 from backend_api.kit.ids import SessionId
 from backend_api.kit.notifier import Topic
@@ -28,7 +28,7 @@ async def answered(gateway: Gateway, text: str = "Hi there") -> None:
     ports, lease = gateway.ports, await claimed(gateway)
     session_id = lease.run.session_id
     await ports.stream.show(session_id, lease.run.id, MessageDelta(message_id="a", offset=0, text=text))
-    answer = [Recorded(payload=MessageCompleted(message_id="a", text=text))]
+    answer = [NewEvent(payload=MessageCompleted(message_id="a", text=text))]
     await ports.stream.append(session_id, await ports.ledger.record(lease, answer))
     events = await ports.ledger.finish(lease, RunFinished(run_id=lease.run.id, status="completed"), seen_seq=99)
     await ports.stream.append(session_id, events)
@@ -226,7 +226,7 @@ async def test_a_long_body_is_fetched_beside_its_event(gateway: Gateway) -> None
     lease = await claimed(gateway)
     finished = ToolFinished(call_id="c", success=True, preview="p", body=BodyReference(size=9, media_type="text/html"))
     body = Body(content=b"<b>all</b>", media_type="text/html")
-    (event,) = await gateway.ports.ledger.record(lease, [Recorded(payload=finished, body=body)])
+    (event,) = await gateway.ports.ledger.record(lease, [NewEvent(payload=finished, body=body)])
     answer = await gateway.client.get(f"{url}/events/{event.seq}/body", headers=anna)
     assert answer.content == b"<b>all</b>"
     assert answer.headers["content-disposition"].startswith("attachment")

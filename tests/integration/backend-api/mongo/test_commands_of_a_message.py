@@ -19,8 +19,8 @@ from backend_api.agents.application.kinds_of_users import KindsOfUsers
 from backend_api.conversations.application.announced_slots import RemoteSlots
 from backend_api.conversations.application.check_attachments import CheckAttachments
 from backend_api.conversations.application.follow_events import live_reader
-from backend_api.conversations.application.own_sandbox import OwnSandbox
 from backend_api.conversations.application.send_message import Message, SendMessage
+from backend_api.conversations.application.session_sandbox import SessionSandbox
 from backend_api.conversations.domain.entity import Claimant
 from backend_api.conversations.ports import SessionStream
 from backend_api.identity.application.limits import Limits
@@ -32,8 +32,8 @@ from backend_api.runs.application.title_sessions import TitleSessions
 from backend_api.runs.application.worker import Worker
 from backend_api.runs.capabilities import capabilities
 from backend_api.settings.mongo.user_settings import MongoSettingsStore
-from backend_api.skills.application.own_skills import OwnSkills
 from backend_api.skills.application.skill_offers import SkillOffers
+from backend_api.skills.application.user_skills import UserSkills
 from backend_api.skills.capability import skills_capability
 from backend_api.skills.library.library import read_library
 from support.backend_stores import ANNA, ConversationStores, mongo_stores
@@ -119,7 +119,7 @@ async def conversation(
     said = [TextPart("Hello."), until_beaten, FinishPart("stop")]
     called = [[call, FinishPart("tool_calls")] for call in calls]
     async with mongo_stores(server.uri, database_name) as stores:
-        offers = SkillOffers(OwnSkills(stores.skills, read_library()))
+        offers = SkillOffers(UserSkills(stores.skills, read_library()))
         of_modules = [skills_capability(offers, offers.shared), *(one.stored for one in ALL)]
         services = RunServices(
             ledger=stores.ledger,
@@ -144,7 +144,7 @@ async def conversation(
             limiter=InProcessRateLimiter(),
             limits=Limits(),
             check_attachments=CheckAttachments(
-                OwnSandbox(stores.sessions, MemorySandboxes()), MemoryWorkspace(), lambda _: True
+                SessionSandbox(stores.sessions, MemorySandboxes()), MemoryWorkspace(), lambda _: True
             ),
             slots=worker if inside else announced,
         )

@@ -8,7 +8,7 @@ from pymongo import monitoring
 
 from backend_api.agent.approvals import Approval
 from backend_api.agent.events import MessageUser, ToolCalled, ToolFinished
-from backend_api.agent.recorded import Recorded
+from backend_api.agent.new_events import NewEvent
 from backend_api.agent.waits import Wait
 from support.backend_stores import ANNA, mongo_stores
 from support.servers import Server
@@ -42,8 +42,8 @@ async def test_it_reads_nothing_of_what_the_models_read(mongo_server: Server, mo
         assert lease is not None
         payloads = [ToolCalled(call_id=one, name="look", arguments={}, phrase="") for one in ("done", "open")]
         result = ToolFinished(call_id="done", success=True, preview="read")
-        recorded = [Recorded(payload=payload) for payload in payloads]
-        await stores.ledger.record(lease, [*recorded, Recorded(payload=result, output="x" * 100_000)])
+        recorded = [NewEvent(payload=payload) for payload in payloads]
+        await stores.ledger.record(lease, [*recorded, NewEvent(payload=result, output="x" * 100_000)])
         wait = Wait(id="wait", subject=Approval(calls=[], agent_id="agent_open"), expires_s=60)
         await stores.ledger.wait(lease, [wait], read_seq=0)
         found.documents.clear()

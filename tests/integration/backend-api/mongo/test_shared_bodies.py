@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from backend_api.agent.events import BodyReference, ContentReference, ContextOpened, MessageUser, StoredPayload
-from backend_api.agent.recorded import Body, Recorded
+from backend_api.agent.new_events import Body, NewEvent
 from backend_api.conversations.domain.errors import EventBodyNotFoundError
 from backend_api.conversations.mongo.shared_bodies import MAX_SHARED_BYTES, remove_unused
 from backend_api.kit.ids import SessionId, UserId
@@ -42,7 +42,7 @@ async def opened_with(stores: ConversationStores, content: bytes, user: UserId =
     payload: StoredPayload = ContextOpened(
         epoch=1, cause="started", model="m", system=text, tools=text, body=BodyReference(size=len(content))
     )
-    item = Recorded(payload=payload, body=Body(content=content, media_type="application/json"))
+    item = NewEvent(payload=payload, body=Body(content=content, media_type="application/json"))
     (event,) = await stores.ledger.record(lease, [item])
     return session_id, event.seq or 0
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from backend_api.agent.events import FilesChanged, ToolFinished
 from backend_api.agent.tool import Done, ToolCall
 from backend_api.models.demo.model import DemoModel
 from backend_api.sandboxes.domain.entity import Sandbox
@@ -188,20 +187,6 @@ async def test_a_computer_without_desktop_has_no_screen(endpoints: Endpoints, sa
 
 def tool_box(endpoints: Endpoints, sandbox: Sandbox) -> SandboxToolSource:
     return SandboxToolSource(manifest_tools(), SameSandbox(sandbox), ToolApiSandboxTools(endpoints))
-
-
-async def test_the_demo_tour_runs_to_its_end(endpoints: Endpoints, sandbox: Sandbox, folder: Path) -> None:
-    stage = Stage()
-    async with working(worker_for(stage, DemoModel(delay_s=0), tool_box(endpoints, sandbox))):
-        session = await stage.open_session()
-        finished = await stage.until_finished(await stage.say(session, "Show me what you can do"), within_s=20)
-    assert finished.status == "completed"
-    assert (folder / "notes" / "tour.md").read_text().startswith("# Notes")
-    assert set(finished.files) == {"notes/tour.md", "notes/tour.html"}
-    assert stage.payloads(session, FilesChanged)
-    assert "demo model" in stage.said(session)
-    results = stage.payloads(session, ToolFinished)
-    assert [result.success for result in results[:3]] == [True, True, True]
 
 
 async def stopped(stage: Stage) -> float:

@@ -15,7 +15,7 @@ from websockets.asyncio.client import ClientConnection
 from websockets.typing import Origin, Subprotocol
 
 from backend_api.agent.events import MessageCompleted, MessageDelta, MessageUser, RunFinished
-from backend_api.agent.recorded import Recorded
+from backend_api.agent.new_events import NewEvent
 from backend_api.conversations.application.stream_slots import StreamSlots
 from backend_api.kit.http.ports import WebOptions
 from backend_api.kit.ids import SessionId
@@ -77,7 +77,7 @@ async def play(gateway: Gateway) -> None:
     assert lease is not None
     session_id, run_id = lease.run.session_id, lease.run.id
     await ports.stream.show(session_id, run_id, MessageDelta(message_id="a", offset=0, text="Hi"))
-    events = await ports.ledger.record(lease, [Recorded(payload=MessageCompleted(message_id="a", text="Hi"))])
+    events = await ports.ledger.record(lease, [NewEvent(payload=MessageCompleted(message_id="a", text="Hi"))])
     await ports.stream.append(session_id, events)
     end = await ports.ledger.finish(lease, RunFinished(run_id=run_id, status="completed"), seen_seq=99)
     await ports.stream.append(session_id, end)

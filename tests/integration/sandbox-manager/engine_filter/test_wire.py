@@ -16,35 +16,34 @@ from engine_filter.wire import MAX_BODY_BYTES
 from support.filtered import FOREIGN, HELD, OWN, POLICY, Setting, a_setting
 from support.scripted_engine import ScriptedEngine
 
+AMBIGUOUS = [
+    "/v1.41/containers/own-1/../other-1/start",
+    "/v1.41/containers/own-1/start/../../other-1/start",
+    "/v1.41//containers/own-1/start",
+    "/v1.41/containers//start",
+    "/v1.41/containers/own-1%2f..%2fother-1/start",
+    "/v1.41/containers/%2e%2e/start",
+    "/v1.41/containers/own-1/start/",
+    "/v1.41/containers/own-1/start#x",
+    "/v1.41/containers/own-1/start?a;b",
+    "/v1.40/containers/own-1/start",
+    "/v1.24/containers/own-1/start",
+    "/v2/containers/own-1/start",
+    "/V1.41/containers/own-1/start",
+    "http://engine/v1.41/containers/own-1/start",
+    "//containers/own-1/start",
+    "*",
+    "/v1.41/containers/" + "a" * 5000 + "/start",
+    "/v1.41/containers/own-1/wait?condition=removed&condition=next-exit",
+    "/v1.41/containers/own-1/wait?condition=x",
+    "/v1.41/containers/own-1/wait?Condition=removed",
+]
 
-@pytest.mark.parametrize(
-    "target",
-    [
-        "/v1.41/containers/own-1/../other-1/start",
-        "/v1.41/containers/own-1/start/../../other-1/start",
-        "/v1.41//containers/own-1/start",
-        "/v1.41/containers//start",
-        "/v1.41/containers/own-1%2f..%2fother-1/start",
-        "/v1.41/containers/%2e%2e/start",
-        "/v1.41/containers/own-1/start/",
-        "/v1.41/containers/own-1/start#x",
-        "/v1.41/containers/own-1/start?a;b",
-        "/v1.40/containers/own-1/start",
-        "/v1.24/containers/own-1/start",
-        "/v2/containers/own-1/start",
-        "/V1.41/containers/own-1/start",
-        "http://engine/v1.41/containers/own-1/start",
-        "//containers/own-1/start",
-        "*",
-        "/v1.41/containers/" + "a" * 5000 + "/start",
-        "/v1.41/containers/own-1/wait?condition=removed&condition=next-exit",
-        "/v1.41/containers/own-1/wait?condition=x",
-        "/v1.41/containers/own-1/wait?Condition=removed",
-    ],
-)
-async def test_a_path_that_can_be_read_in_two_ways_is_refused(between: Setting, target: str) -> None:
-    assert (await between.ask("POST", target))[0] in (400, 403)
-    assert between.engine.changes == []
+
+async def test_a_path_that_can_be_read_in_two_ways_is_refused(between: Setting) -> None:
+    for target in AMBIGUOUS:
+        assert (await between.ask("POST", target))[0] in (400, 403), target
+        assert between.engine.changes == [], target
 
 
 START = b"POST /v1.41/containers/own-1/start HTTP/1.1\r\nHost: x\r\n"
@@ -82,12 +81,12 @@ SMUGGLED: dict[str, bytes] = {
 }
 
 
-@pytest.mark.parametrize("name", SMUGGLED)
-async def test_no_second_request_hides_in_the_first(between: Setting, name: str) -> None:
-    await between.raw(SMUGGLED[name])
-    assert [one for one in between.engine.asked if "other-1" in one[1] or FOREIGN in one[1]] == []
-    assert all(one == ("POST", f"/v1.41/containers/{OWN}/start", b"") for one in between.engine.changes)
-    assert await between.ask("GET", "/_ping") == (200, "OK")
+async def test_no_second_request_hides_in_the_first(between: Setting) -> None:
+    for name, sent in SMUGGLED.items():
+        await between.raw(sent)
+        assert [one for one in between.engine.asked if "other-1" in one[1] or FOREIGN in one[1]] == [], name
+        assert all(one == ("POST", f"/v1.41/containers/{OWN}/start", b"") for one in between.engine.changes), name
+        assert await between.ask("GET", "/_ping") == (200, "OK"), name
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import pytest
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
-from contracts.mcp_programs import ENDED, ENDING, MAX_LINE_BYTES, NOT_STARTED, PATH, TOO_MUCH, UNAUTHENTICATED
+from contracts.mcp_programs import ENDED, ENDING, MAX_LINE_BYTES, NOT_STARTED, PATH, TOO_MUCH
 from support.endpoint import RunningEndpoint, await_true, processes_with
 
 ECHO = "import sys\nfor line in sys.stdin: print('heard', line.strip(), flush=True)"
@@ -136,11 +136,6 @@ async def test_bytes_are_no_start_either(endpoint: RunningEndpoint) -> None:
     async with opened(endpoint) as one:
         await one.send(b'{"command": "true"}')
         assert (await closed(one))[0] == NOT_STARTED
-
-
-async def test_a_token_without_the_scope_runs_nothing(endpoint: RunningEndpoint) -> None:
-    async with opened(endpoint, scopes=["files"]) as one:
-        assert (await closed(one))[0] == UNAUTHENTICATED
 
 
 async def test_a_line_without_end_ends_it(endpoint: RunningEndpoint, seconds: str) -> None:

@@ -363,8 +363,6 @@ async def test_the_number_of_terminals_and_viewers_is_bounded(tmp_path: Path):
 @pytest.mark.parametrize(
     ("name", "scopes", "is_allowed", "code"),
     [
-        ("main", (Scope.FILES,), True, CloseCode.UNAUTHENTICATED),
-        ("main", (), True, CloseCode.UNAUTHENTICATED),
         ("Main", (Scope.EXEC,), True, CloseCode.BAD_NAME),
         ("a%20b", (Scope.EXEC,), True, CloseCode.BAD_NAME),
         ("main", (Scope.EXEC,), False, CloseCode.REFUSED),

@@ -159,19 +159,6 @@ async def test_a_viewer_that_breaks_the_protocol_is_closed(path: Path) -> None:
         assert socket.close_code == 1002
 
 
-@pytest.mark.parametrize(
-    "bearer",
-    ["nonsense", token(Scope.EXEC), token(Scope.VNC_VIEW, sandbox="other")],
-    ids=["nonsense", "without the scope", "of another sandbox"],
-)
-async def test_without_a_fitting_token_the_socket_closes_with_4401(path: Path, bearer: str) -> None:
-    async with viewer(path, bearer) as (socket, client):
-        with pytest.raises(ConnectionClosed):
-            await client.connect()
-
-        assert socket.close_code == 4401
-
-
 async def turned_away(folder: Path, screen: str | CloseCode) -> int | None:
     """The close code."""
     async with (

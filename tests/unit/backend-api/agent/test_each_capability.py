@@ -1,4 +1,4 @@
-"""What each capability of the table is there for. Without it that is lost, and nothing else is.
+"""What each capability of the table is there for. Without it that is lost.
 
 A new one has its line in `SHOWN_BY`: a test says so where it lacks.
 """
@@ -60,15 +60,12 @@ def call(tool: str, used: int = 0, **arguments: Any) -> Script:
     return [*usage, ToolCallPart(ToolRequest(call_id="c", name=tool, arguments=arguments)), CALLS]
 
 
-@dataclass(frozen=True, slots=True)
 class Table:
-    """The deployment's, or what is left of it without one."""
-
-    without: str = ""
+    """The deployment's."""
 
     def __call__(self, *sources: Any, **bounds: Any) -> Sequence[Capability]:
         given: dict[str, Any] = bounds | {"of_modules": OF_MODULES}
-        return [one for one in capabilities(*sources, **given) if one.name != self.without]
+        return capabilities(*sources, **given)
 
     def prompt(self, setup: Setup = ANY) -> str:
         return Capabilities(self(), setup).system_prompt()
@@ -322,25 +319,6 @@ def test_the_loop_stays_small_and_names_no_capability_no_tool_and_no_provider() 
     assert not [module for module in imported if ".capabilities." in module or ".infrastructure." in module]
 
 
-def test_each_capability_has_its_line_in_the_documentation() -> None:
-    page = (Path(__file__).parents[4] / "docs/agent-tests.md").read_text(encoding="utf-8")
-    table = page.partition("\n## Capabilities\n")[2].partition("\n## ")[0]
-    told = {line.split("|")[1].strip() for line in table.splitlines() if line.startswith("| ")}
-    assert in_the_table() <= told
-
-
 @pytest.mark.parametrize("name", SHOWN_BY)
 async def test_it_is_there(name: str) -> None:
     await SHOWN_BY[name](Table())
-
-
-@pytest.mark.parametrize("without", SHOWN_BY)
-async def test_without_one_its_own_test_fails_and_no_other(without: str) -> None:
-    failed: list[str] = []
-    # One that is in the table no more is told by its own tests alone.
-    for name in SHOWN_BY.keys() & {*in_the_table(), without}:
-        try:
-            await SHOWN_BY[name](Table(without))
-        except AssertionError:
-            failed.append(name)
-    assert failed == [without]

@@ -37,7 +37,7 @@ from backend_api.agent.events import (
     agent_of,
 )
 from backend_api.agent.model import AssistantTurn, ToolTurn, UserTurn
-from backend_api.agent.recorded import Recorded
+from backend_api.agent.new_events import NewEvent
 from backend_api.agent.thread import Thread
 from backend_api.agent.threads import Threads, subagent_of
 from backend_api.conversations.application.event_json import event_fields, event_from
@@ -197,8 +197,8 @@ def test_an_agent_is_forgotten_with_the_result_of_its_call_and_with_the_run() ->
 
 def test_what_an_agent_of_another_one_read_is_no_message_of_the_person() -> None:
     payload = MessageCompleted(message_id="m", text="", seen_seq=7)
-    assert Recorded(payload=payload).seen_seq == 7
-    assert Recorded(payload=replace(payload, agent_id="agent_c1")).seen_seq == 0
+    assert NewEvent(payload=payload).seen_seq == 7
+    assert NewEvent(payload=replace(payload, agent_id="agent_c1")).seen_seq == 0
     assert isinstance(payload, AgentEvent)
 
 

@@ -73,10 +73,9 @@ def test_an_event_of_a_newer_vocabulary_is_carried_with_all_its_fields(agent: di
     assert json.loads(event_json(event_from(json.loads(event_json(event))))) == told
 
 
-@pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
-def test_an_event_comes_back_from_json_as_it_was(cls: type[Any]) -> None:
-    payload = made(cls)
-    assert payload_from(json.loads(dump(payload_fields(payload)))) == payload
+def test_an_event_comes_back_from_json_as_it_was() -> None:
+    for payload in map(made, CLASSES):
+        assert payload_from(json.loads(dump(payload_fields(payload)))) == payload
 
 
 def test_an_older_log_lacks_what_was_added_to_the_parts_of_an_event() -> None:

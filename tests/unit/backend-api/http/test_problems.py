@@ -6,8 +6,6 @@ import importlib
 import pkgutil
 from collections.abc import Iterator
 
-import pytest
-
 import backend_api
 from backend_api.kit.errors import DomainError
 from service_kit.problems import status_of
@@ -33,7 +31,7 @@ def test_every_domain_error_has_a_status_and_a_code_of_its_own() -> None:
     assert [error for error in errors if error.code == "error"] == []
 
 
-@pytest.mark.parametrize("error", sorted(every_error(), key=lambda cls: cls.__name__))
-def test_a_code_is_a_stable_word(error: type[DomainError]) -> None:
-    assert error.code.replace("_", "").isalpha()
-    assert error.code.islower()
+def test_a_code_is_a_stable_word() -> None:
+    load_everything()
+    codes = {error.code for error in every_error()}
+    assert [code for code in codes if not code.replace("_", "").isalpha() or not code.islower()] == []

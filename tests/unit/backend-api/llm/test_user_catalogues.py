@@ -19,7 +19,7 @@ from backend_api.models.providers import LlmSettings
 from backend_api.models.wire.calls import RetryPolicy
 from backend_api.settings.domain import table
 from backend_api.settings.domain.base_urls import BaseUrls
-from backend_api.settings.domain.entity import OwnSettings
+from backend_api.settings.domain.entity import UserSettings
 from backend_api.settings.user_catalogues import UserCatalogues
 from support.scripted import ScriptedModel
 
@@ -27,12 +27,12 @@ OPENAI, CLAUDE = "sk-user-openai-0123456789", "sk-user-claude-0123456789"
 SHARED: dict[str, Any] = {"openai_key": "sk-shared", "openai_base_url": "https://inner.example/v1", "model": "house"}
 
 
-def own(user: str = "anna", **settings: Any) -> OwnSettings:
+def own(user: str = "anna", **settings: Any) -> UserSettings:
     values: dict[str, Any] = {}
     secrets: dict[str, str] = {}
     for key, value in settings.items():
         (secrets if key.endswith("_key") else values)[f"models/{key}"] = value
-    return OwnSettings(user_id=UserId(user), version=2, values=values, secrets=secrets)
+    return UserSettings(user_id=UserId(user), version=2, values=values, secrets=secrets)
 
 
 @asynccontextmanager
@@ -45,7 +45,7 @@ async def catalogues(shared: dict[str, Any] | None = None, **more: Any) -> Async
         yield opened
 
 
-async def offered(opened: UserCatalogues, settings: OwnSettings) -> list[str]:
+async def offered(opened: UserCatalogues, settings: UserSettings) -> list[str]:
     async with opened.of(settings) as catalogue:
         return [model.id for model in catalogue.models()]
 
@@ -95,7 +95,7 @@ async def test_an_own_key_goes_nowhere_once_its_address_is_not_allowed_or_it_can
         async with opened.of(settings) as catalogue:
             assert catalogue._open == {}
             assert [model.id for model in catalogue.models()] == ["house", "demo"]
-        unreadable = OwnSettings(
+        unreadable = UserSettings(
             user_id=UserId("anna"),
             values={"models/openai_base_url": "https://openrouter.ai/api/v1"},
             unreadable=frozenset({table.OPENAI_API_KEY.name}),

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from backend_api.kit.http_address import HttpAddressError
-from backend_api.mcp.client.config_file import McpFileError, own_server, read_mcp_file
+from backend_api.mcp.client.config_file import McpFileError, read_mcp_file, user_server
 from backend_api.mcp.domain.entity import McpTarget
 
 
@@ -134,7 +134,7 @@ def test_what_is_wrong_is_said_with_the_file_and_the_server(tmp_path: Path, serv
 
 def test_texts_that_are_nearly_variables_are_read_at_once() -> None:
     began = time.perf_counter()
-    server = own_server("a", {"command": "x", "args": ["${K:-" * 800] * 16, "env": {"K": "v"}})
+    server = user_server("a", {"command": "x", "args": ["${K:-" * 800] * 16, "env": {"K": "v"}})
     target = McpTarget(server=server, values=server.env)
     assert [*target.filled.args] == [*server.args]
     assert target.secrets() == ["v"]
@@ -151,7 +151,7 @@ def test_texts_that_are_nearly_variables_are_read_at_once() -> None:
     ],
 )
 def test_what_is_put_in_for_variables(text: str, filled: str) -> None:
-    server = own_server("a", {"command": "x", "args": [text], "env": {"K": "v"}})
+    server = user_server("a", {"command": "x", "args": [text], "env": {"K": "v"}})
     assert [*McpTarget(server=server, values=server.env).filled.args] == [filled]
 
 
@@ -184,7 +184,7 @@ def test_what_is_no_such_file_is_refused(tmp_path: Path, content: bytes) -> None
 )
 def test_an_address_where_no_server_can_be_is_no_users(url: str, fault: str) -> None:
     with pytest.raises(HttpAddressError) as refused:
-        own_server("a", {"url": "${URL}", "env": {"URL": url}})
+        user_server("a", {"url": "${URL}", "env": {"URL": url}})
     assert refused.value.fault == fault
 
 
@@ -202,11 +202,11 @@ def test_an_address_where_no_server_can_be_is_no_users(url: str, fault: str) -> 
     ],
 )
 def test_an_address_where_a_server_can_be_is_taken_as_it_is(url: str) -> None:
-    assert own_server("a", {"url": url}).url == url
+    assert user_server("a", {"url": url}).url == url
 
 
 def test_arguments_and_variables_of_a_program_may_have_several_lines() -> None:
     script = "import sys\nprint(1)\r\n"
-    server = own_server("a", {"command": "python3", "args": ["-c", script], "env": {"KEY": "a\nb"}})
+    server = user_server("a", {"command": "python3", "args": ["-c", script], "env": {"KEY": "a\nb"}})
     filled = McpTarget(server=server, values=server.env).filled
     assert ([*filled.args], filled.env) == (["-c", script], {"KEY": "a\nb"})

@@ -16,7 +16,7 @@ from backend_api.agent.events import (
     ToolStarted,
 )
 from backend_api.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest, ToolTurn, UserTurn
-from backend_api.agent.recorded import Recorded
+from backend_api.agent.new_events import NewEvent
 from backend_api.agent.tool import Done
 from backend_api.conversations.application.answer_wait import AnswerWait
 from backend_api.conversations.domain.entity import RunId, RunStatus
@@ -283,5 +283,5 @@ async def died(stage: Stage, run_id: RunId, *recorded: Any) -> None:
     ledger: MemoryRunLedger = stage.ledger
     lease = await ledger.claim("dead", lease_s=30, model="m", run_id=run_id)
     assert lease is not None
-    await ledger.record(lease, [Recorded(payload=payload) for payload in recorded])
+    await ledger.record(lease, [NewEvent(payload=payload) for payload in recorded])
     stage.lapse(run_id)

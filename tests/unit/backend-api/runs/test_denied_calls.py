@@ -8,7 +8,7 @@ import pytest
 
 from backend_api.agent.events import Event, ToolCalled
 from backend_api.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest, ToolTurn
-from backend_api.agent.recorded import Recorded
+from backend_api.agent.new_events import NewEvent
 from backend_api.agent.tool import Done
 from backend_api.conversations.domain.entity import Lease
 from support.memory.run_ledger import MemoryRunLedger
@@ -36,7 +36,7 @@ class Batches(MemoryRunLedger):
         super().__init__(store)
         self.recorded: list[list[str]] = []
 
-    async def record(self, lease: Lease, items: Sequence[Recorded], *, handled: int = 0) -> list[Event]:
+    async def record(self, lease: Lease, items: Sequence[NewEvent], *, handled: int = 0) -> list[Event]:
         self.recorded.append([item.payload.type for item in items])
         return await super().record(lease, items, handled=handled)
 
@@ -48,7 +48,7 @@ async def test_a_call_that_was_denied_is_not_run_by_who_goes_on_with_the_run() -
     lease = await stage.ledger.claim("dead", lease_s=-1, model="m")
     assert lease is not None
     called = ToolCalled(call_id="c", name="look_up", arguments={}, phrase="look", read_only=True, turn=1)
-    await stage.ledger.record(lease, [Recorded(payload=called)])
+    await stage.ledger.record(lease, [NewEvent(payload=called)])
     model = ScriptedModel(SAID)
     async with working(worker_for(stage, model, tools)):
         assert (await stage.until_finished(run_id)).status == "completed"

@@ -18,7 +18,7 @@ from backend_api.agent.model import (
     Turn,
     UserTurn,
 )
-from backend_api.agent.recorded import Body, Recorded
+from backend_api.agent.new_events import Body, NewEvent
 from backend_api.agent.tool import Done, ToolCall
 from backend_api.conversations.domain.entity import Claimant, Lease
 from backend_api.conversations.ports import Entry
@@ -75,7 +75,7 @@ class AwayLedger(MemoryRunLedger):
 
     is_away = False
 
-    async def record(self, lease: Lease, items: Sequence[Recorded], *, handled: int = 0) -> list[Event]:
+    async def record(self, lease: Lease, items: Sequence[NewEvent], *, handled: int = 0) -> list[Event]:
         self._answer()
         return await super().record(lease, items, handled=handled)
 

@@ -29,7 +29,7 @@ from backend_api.agent.model import (
     Turn,
     UserTurn,
 )
-from backend_api.agent.recorded import Recorded
+from backend_api.agent.new_events import NewEvent
 from backend_api.agent.tool import Done, ToolCall
 from backend_api.conversations.domain.entity import InboxMessage, Lease
 from backend_api.conversations.domain.errors import LeaseLostError
@@ -120,7 +120,7 @@ class SlowTraces(WatchedLedger):
         super().__init__(store)
         self.go_on = asyncio.Event()
 
-    async def record(self, lease: Lease, items: Sequence[Recorded], *, handled: int = 0) -> list[Event]:
+    async def record(self, lease: Lease, items: Sequence[NewEvent], *, handled: int = 0) -> list[Event]:
         if any(isinstance(item.payload, LlmResponse) for item in items):
             await self.go_on.wait()
         return await super().record(lease, items, handled=handled)
@@ -151,7 +151,7 @@ class SlowLedger(WatchedLedger):
         super().__init__(store)
         self.begun, self.go_on = asyncio.Event(), asyncio.Event()
 
-    async def record(self, lease: Lease, items: Sequence[Recorded], *, handled: int = 0) -> list[Event]:
+    async def record(self, lease: Lease, items: Sequence[NewEvent], *, handled: int = 0) -> list[Event]:
         if not self.begun.is_set() and any(isinstance(item.payload, ToolCalled) for item in items):
             self.begun.set()
             asyncio.get_running_loop().call_later(WRITE_GRACE_S + 0.3, self.go_on.set)

@@ -35,7 +35,7 @@ from backend_api.agent.model import (
     UserTurn,
 )
 from backend_api.agent.model_traces import TracedSoFar
-from backend_api.agent.recorded import Recorded
+from backend_api.agent.new_events import NewEvent
 from backend_api.agent.threads import Threads
 from backend_api.conversations.application.read_model_request import ReadModelRequest
 from backend_api.conversations.domain.entity import Lease
@@ -298,7 +298,7 @@ class _Refuses(MemoryRunLedger):
         super().__init__(store)
         self._error = error
 
-    async def record(self, lease: Lease, items: Sequence[Recorded], *, handled: int = 0) -> list[Event]:
+    async def record(self, lease: Lease, items: Sequence[NewEvent], *, handled: int = 0) -> list[Event]:
         if any(isinstance(item.payload, LlmRequest | LlmResponse) for item in items):
             raise self._error
         return await super().record(lease, items, handled=handled)
@@ -327,7 +327,7 @@ class Kept:
         self.traced_so_far = TracedSoFar()
         self.asked: list[LlmRequest] = []
 
-    async def record_trace(self, item: Recorded) -> Event | None:
+    async def record_trace(self, item: NewEvent) -> Event | None:
         if isinstance(item.payload, LlmRequest):
             self.asked.append(item.payload)
         return Event(payload=item.payload, seq=len(self.asked), session_id="s", at=datetime.now(UTC), run_id="r")

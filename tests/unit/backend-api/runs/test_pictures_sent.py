@@ -28,8 +28,8 @@ from backend_api.agent.model import (
     ToolRequest,
     ToolTurn,
 )
+from backend_api.agent.new_events import Body
 from backend_api.agent.pictures import MOST_PICTURES, MOST_PICTURES_BYTES, Picture
-from backend_api.agent.recorded import Body
 from backend_api.agent.thread import Thread
 from backend_api.agent.tool import Done, ToolCall
 from backend_api.conversations.domain.errors import EventBodyNotFoundError

@@ -11,7 +11,7 @@ import pytest
 
 from backend_api.agent.capabilities.subagent_budget import SUBAGENT_BUDGET
 from backend_api.agent.capability import FinalTurn, Setup
-from backend_api.agent.conversation import Conversation, OwnUse
+from backend_api.agent.conversation import Conversation, SubagentUsage
 from backend_api.agent.events import ContextNote, Notice, SubagentStarted, ToolCalled, ToolFinished, Usage
 from backend_api.agent.model import FinishPart, NoteTurn, TextPart, ToolTurn, UsagePart
 from backend_api.agent.subagent_kinds import BUILT_IN, SubagentKind, find_kind
@@ -120,7 +120,7 @@ async def test_minutes_are_those_that_a_worker_had_the_run_since_the_agent_began
     kind = replace(BAKER, max_minutes=10)
     setup = Setup(now=lambda: now, kind="baker", kinds=(kind,))
     conversation = Conversation(turns=[], seen_seq=1, next_turn=2, is_answered=False, last_at=BEGUN)
-    conversation = replace(conversation, worked=timedelta(hours=5), own=OwnUse(worked=timedelta(minutes=7)))
+    conversation = replace(conversation, worked=timedelta(hours=5), own=SubagentUsage(worked=timedelta(minutes=7)))
     assert SUBAGENT_BUDGET.notes is not None
     assert SUBAGENT_BUDGET.brake is not None
     assert not SUBAGENT_BUDGET.notes(setup, conversation)

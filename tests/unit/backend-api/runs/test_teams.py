@@ -28,7 +28,7 @@ from backend_api.agent.events import (
     agent_of,
 )
 from backend_api.agent.model import ModelRequest, ModelRequestError, NoteTurn, Part, ToolCallPart
-from backend_api.agent.recorded import Recorded
+from backend_api.agent.new_events import NewEvent
 from backend_api.agent.team import TEAMMATE, Membership, Team
 from backend_api.agent.tool import Done, ToolCall
 from backend_api.conversations.application.answer_wait import AnswerWait
@@ -549,7 +549,7 @@ class DiesAsOneLeaves(DiesAfter):
     def __init__(self, store: MemoryStore) -> None:
         super().__init__(store, sys.maxsize)
 
-    async def record(self, lease: Lease, items: Sequence[Recorded], *, handled: int = 0) -> list[Event]:
+    async def record(self, lease: Lease, items: Sequence[NewEvent], *, handled: int = 0) -> list[Event]:
         told = [item.payload for item in items]
         if any(isinstance(one, TeammateUpdated) and one.status == "left" for one in told):
             self._number = 0

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from backend_api.agent.events import Event, SessionUpdated
 from backend_api.agent.model import FinishPart, TextPart
-from backend_api.agent.recorded import Recorded
+from backend_api.agent.new_events import NewEvent
 from backend_api.conversations.domain.entity import Lease
 from backend_api.conversations.domain.session_changes import Changed
 from backend_api.kit.errors import StoreUnavailableError
@@ -23,7 +23,7 @@ SAID = [TextPart("Well."), FinishPart("stop")]
 class LosesTitles(MemoryRunLedger):
     """Whoever writes a title is away right then."""
 
-    async def record(self, lease: Lease, items: Sequence[Recorded], *, handled: int = 0) -> list[Event]:
+    async def record(self, lease: Lease, items: Sequence[NewEvent], *, handled: int = 0) -> list[Event]:
         if any(isinstance(item.payload, SessionUpdated) for item in items):
             raise StoreUnavailableError("away")
         return await super().record(lease, items, handled=handled)

@@ -13,7 +13,7 @@ import pytest
 import backend_api.agent.loop
 from backend_api.agent.events import MessageCompleted, MessageUser, RunFinished, ToolCalled, ToolFinished, Usage
 from backend_api.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest, UsagePart
-from backend_api.agent.recorded import Recorded
+from backend_api.agent.new_events import NewEvent
 from backend_api.agent.tool import Done, ToolCall
 from backend_api.conversations.domain.entity import Claimant
 from backend_api.kit.ids import SessionId
@@ -55,13 +55,13 @@ async def fill(stage: Stage, session_id: SessionId, events: int, size: int) -> N
     message, claimant = MessageUser(message_id="m", text="begin"), Claimant(worker="w", lease_s=600, model="m")
     accepted = await stage.ledger.accept(session_id, USER, message, claimant=claimant)
     assert accepted.lease is not None
-    run_id, items = accepted.run_id, list[Recorded]()
+    run_id, items = accepted.run_id, list[NewEvent]()
     for turn in range(1, events // 3):
         called = ToolCalled(call_id=f"c{turn}", name="look", arguments={"before": turn}, phrase="Looking", turn=turn)
         items += [
-            Recorded(payload=MessageCompleted(message_id=f"a{turn}", text=f"{turn}", turn=turn)),
-            Recorded(payload=called),
-            Recorded(payload=ToolFinished(call_id=f"c{turn}", success=True, preview=f"seen {turn}".ljust(size))),
+            NewEvent(payload=MessageCompleted(message_id=f"a{turn}", text=f"{turn}", turn=turn)),
+            NewEvent(payload=called),
+            NewEvent(payload=ToolFinished(call_id=f"c{turn}", success=True, preview=f"seen {turn}".ljust(size))),
         ]
     await stage.ledger.record(accepted.lease, items)
     await stage.ledger.finish(accepted.lease, RunFinished(run_id=run_id, status="completed"), seen_seq=10**9)

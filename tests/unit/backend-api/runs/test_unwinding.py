@@ -8,7 +8,7 @@ from typing import Any
 
 from backend_api.agent.events import Event, RunFinished, RunStarted, ToolCalled, ToolFinished
 from backend_api.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest
-from backend_api.agent.recorded import Recorded
+from backend_api.agent.new_events import NewEvent
 from backend_api.agent.tool import Done, ToolCall
 from backend_api.conversations.domain.entity import Lease
 from backend_api.kit import measures
@@ -95,7 +95,7 @@ class FailingLedger(WatchedLedger):
 
     is_away = False
 
-    async def record(self, lease: Lease, items: Sequence[Recorded], *, handled: int = 0) -> list[Event]:
+    async def record(self, lease: Lease, items: Sequence[NewEvent], *, handled: int = 0) -> list[Event]:
         self._check()
         return await super().record(lease, items, handled=handled)
 
@@ -135,7 +135,7 @@ class SlowResult(WatchedLedger):
         super().__init__(store)
         self.begun, self.go_on = asyncio.Event(), asyncio.Event()
 
-    async def record(self, lease: Lease, items: Sequence[Recorded], *, handled: int = 0) -> list[Event]:
+    async def record(self, lease: Lease, items: Sequence[NewEvent], *, handled: int = 0) -> list[Event]:
         if any(isinstance(item.payload, ToolFinished) for item in items):
             self.begun.set()
             await self.go_on.wait()

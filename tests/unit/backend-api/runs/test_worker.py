@@ -36,7 +36,7 @@ from backend_api.agent.model import (
     UsagePart,
     UserTurn,
 )
-from backend_api.agent.recorded import Recorded
+from backend_api.agent.new_events import NewEvent
 from backend_api.agent.thread import MAX_RESULT_CHARACTERS
 from backend_api.agent.tool import Done, ToolCall
 from backend_api.conversations.domain.entity import Lease, RunId
@@ -514,7 +514,7 @@ async def test_a_whole_answer_is_not_asked_for_again_after_a_crash() -> None:
     run = await stage.say(session, "go")
     lease = await stage.ledger.claim("dead", lease_s=-1, model="m")
     assert lease is not None
-    await stage.ledger.record(lease, [Recorded(payload=MessageCompleted(message_id="m", text="All said.", turn=1))])
+    await stage.ledger.record(lease, [NewEvent(payload=MessageCompleted(message_id="m", text="All said.", turn=1))])
     model = ScriptedModel([TextPart("again"), STOP])
     async with working(worker_for(stage, model)):
         assert (await stage.until_finished(run)).status == "completed"
@@ -544,7 +544,7 @@ async def test_a_run_that_comes_a_step_further_each_time_is_cut_as_often_as_it_t
             call_id=f"c{number}", name="work", arguments={}, phrase="", dangerous=False, turn=number, seen_seq=1
         )
         result = ToolFinished(call_id=called.call_id, success=True, preview="worked")
-        await stage.ledger.record(lease, [Recorded(payload=called), Recorded(payload=result)])
+        await stage.ledger.record(lease, [NewEvent(payload=called), NewEvent(payload=result)])
     async with working(worker_for(stage, ScriptedModel([TextPart("Done."), STOP]))):
         finished = await stage.until_finished(run)
     assert finished.status == "completed"

@@ -6,7 +6,7 @@ import json
 from datetime import UTC, datetime
 
 from backend_api.agent.events import MessageUser, ToolFinished
-from backend_api.agent.recorded import Recorded
+from backend_api.agent.new_events import NewEvent
 from backend_api.conversations.application.agent_files import AgentFiles
 from backend_api.conversations.application.write_transcript import WriteTranscript
 from support.backend_stores import ANNA, memory_stores
@@ -22,7 +22,7 @@ async def test_it_has_every_event_with_what_the_model_read_of_it() -> None:
     lease = await stores.ledger.claim("w", lease_s=30, model="m")
     assert lease is not None
     result = ToolFinished(call_id="c", success=True, preview="short")
-    await stores.ledger.record(lease, [Recorded(payload=result, output="long")])
+    await stores.ledger.record(lease, [NewEvent(payload=result, output="long")])
     sandbox = await sandboxes.ensure(session_id, ANNA)
     write = WriteTranscript(stores.log, AgentFiles(sandboxes, workspace), lambda: AT)
     path = await write(session_id, ANNA)

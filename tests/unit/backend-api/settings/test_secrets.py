@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 import pytest
 
 from backend_api.kit.ids import UserId
-from backend_api.mcp.application.own_servers import ServersOfUsers
 from backend_api.mcp.application.reseal_servers import ResealMcpServers
 from backend_api.mcp.application.reseal_sign_ins import ResealSignIns
+from backend_api.mcp.application.user_servers import ServersOfUsers
 from backend_api.mcp.application.user_sign_ins import SignInsOfUsers
 from backend_api.mcp.domain.entity import McpServer, McpTarget
 from backend_api.mcp.domain.sign_in import Grant, OAuthClient, binding_of

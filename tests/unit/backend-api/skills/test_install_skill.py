@@ -18,7 +18,7 @@ from backend_api.kit.untrusted.errors import AddressRefusedError, FetchFailedErr
 from backend_api.kit.untrusted.guarded_client import Fetched, FetchLimits
 from backend_api.skills.application.add_skill import AddSkill
 from backend_api.skills.application.install_skill import InstallSkill
-from backend_api.skills.application.own_skills import OwnSkills
+from backend_api.skills.application.user_skills import UserSkills
 from backend_api.skills.domain.entity import MAX_ARCHIVE_BYTES, MAX_BYTES
 from backend_api.skills.domain.errors import SkillLimitError, SkillRefusedError, SkillTakenError
 from backend_api.skills.library.archives import ZipArchives
@@ -68,7 +68,7 @@ def fetched(content: bytes, *, url: str = URL, status: int = 200, media_type: st
 class Installing:
     def __init__(self, answer: bytes | Fetched | Exception, *, most: int = 50) -> None:
         self.web = Web({URL: answer})
-        self.own = OwnSkills(MemorySkillStore(), read_library())
+        self.own = UserSkills(MemorySkillStore(), read_library())
         self.install = InstallSkill(AddSkill(self.own.store, ZipArchives(), most), self.own, FetchedSkills(self.web))
 
     async def by_agent(self) -> Done:

@@ -8,8 +8,8 @@ from dataclasses import replace
 from backend_api.kit.ids import UserId
 from backend_api.sandboxes.domain.entity import Sandbox
 from backend_api.sandboxes.domain.errors import SandboxUnavailableError
-from backend_api.skills.application.own_skills import OwnSkills
 from backend_api.skills.application.place_skills import PlaceSkills
+from backend_api.skills.application.user_skills import UserSkills
 from backend_api.skills.library.archives import ZipArchives, read_zip, skill_of
 from backend_api.skills.library.library import FolderLibrary
 from support.memory.sandboxes import MemorySandboxes
@@ -42,7 +42,7 @@ async def kept(*names: str, user: UserId = ANNA, text: str = "Do.") -> MemorySki
 
 async def test_each_is_put_there_once_and_again_in_a_rebuilt_sandbox() -> None:
     folders, sandboxes = Folders(), MemorySandboxes()
-    place = PlaceSkills(OwnSkills(await kept("a", "b"), NONE), ZipArchives(), folders)
+    place = PlaceSkills(UserSkills(await kept("a", "b"), NONE), ZipArchives(), folders)
     sandbox = await sandboxes.ensure("s", ANNA)
     assert await place(sandbox, ANNA, ["a"]) == []
     assert await place(sandbox, ANNA, ["a", "b"]) == []
@@ -57,7 +57,7 @@ async def test_each_is_put_there_once_and_again_in_a_rebuilt_sandbox() -> None:
 
 async def test_calls_that_come_together_put_it_there_once() -> None:
     folders = Folders()
-    place = PlaceSkills(OwnSkills(await kept("a"), NONE), ZipArchives(), folders)
+    place = PlaceSkills(UserSkills(await kept("a"), NONE), ZipArchives(), folders)
     sandbox = await MemorySandboxes().ensure("s", ANNA)
     await asyncio.gather(*(place(sandbox, ANNA, ["a"]) for _ in range(5)))
     assert len(folders.put_there) == 1
@@ -65,7 +65,7 @@ async def test_calls_that_come_together_put_it_there_once() -> None:
 
 async def test_one_that_fails_is_told_once_and_stops_no_other() -> None:
     folders = Folders("broken", stuck="stuck")
-    own = OwnSkills(await kept("broken", "stuck", "fine"), NONE)
+    own = UserSkills(await kept("broken", "stuck", "fine"), NONE)
     place = PlaceSkills(own, ZipArchives(), folders, within_s=0.05)
     sandbox = await MemorySandboxes().ensure("s", ANNA)
     told = await place(sandbox, ANNA, ["broken", "stuck", "gone", "fine"])
@@ -79,7 +79,7 @@ async def test_one_that_fails_is_told_once_and_stops_no_other() -> None:
 
 async def test_nobody_is_given_anothers() -> None:
     folders = Folders()
-    place = PlaceSkills(OwnSkills(await kept("a", user=BEN), NONE), ZipArchives(), folders)
+    place = PlaceSkills(UserSkills(await kept("a", user=BEN), NONE), ZipArchives(), folders)
     told = await place(await MemorySandboxes().ensure("s", ANNA), ANNA, ["a"])
     assert folders.put_there == []
     assert "There is no skill a" in told[0]

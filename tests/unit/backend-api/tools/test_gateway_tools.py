@@ -26,9 +26,9 @@ from backend_api.sandboxes.tools import SandboxToolSource, manifest_tools
 from backend_api.settings.application.open_settings import bound_to
 from backend_api.settings.domain.table import TAVILY_API_KEY
 from backend_api.web.search.duckduckgo import DuckDuckGoSearch
-from backend_api.web.search.own_search import OwnSearch
 from backend_api.web.search.provider import Hit, SearchUnavailableError
 from backend_api.web.search.tavily import TavilySearch
+from backend_api.web.search.user_search import UserSearch
 from backend_api.web.tools.web_search import web_search
 from contracts.tools import BrowserDisplay, ToolResult
 from support.memory.sandboxes import MemorySandboxes
@@ -137,7 +137,7 @@ async def test_a_users_own_key_searches_for_that_user_from_the_next_search_on(
         await store.change(UserId(user), TAVILY_API_KEY.name, sealed)
 
     shared = TavilySearch(http, "tvly-shared", address="https://shared.example")
-    box = LocalTools([web_search(shared, OwnSearch(parts.open_settings, http))])
+    box = LocalTools([web_search(shared, UserSearch(parts.open_settings, http))])
     await key_of("another", "tvly-another")
     for key, asked in ((None, (1, 0)), ("tvly-own", (1, 1)), (None, (2, 1))):
         await key_of("u", key)

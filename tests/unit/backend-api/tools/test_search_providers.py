@@ -17,7 +17,6 @@ from backend_api.settings.domain.table import SEARCH_KEYS, KeyedSearch
 from backend_api.web.search.brave import BraveSearch
 from backend_api.web.search.custom import CustomSearch
 from backend_api.web.search.duckduckgo import DuckDuckGoSearch
-from backend_api.web.search.own_search import OwnSearch, SearchKeyTrials
 from backend_api.web.search.provider import (
     Hit,
     SearchKeyError,
@@ -30,13 +29,14 @@ from backend_api.web.search.registry import (
     SearchSettingError,
     SearchSettings,
     check_search,
-    own_keys,
     search_provider,
+    user_keys,
 )
 from backend_api.web.search.search_request import DEADLINE_S, MAX_BYTES
 from backend_api.web.search.searxng import SearxngSearch
 from backend_api.web.search.serper import SerperSearch
 from backend_api.web.search.tavily import TavilySearch
+from backend_api.web.search.user_search import SearchKeyTrials, UserSearch
 from support.memory.store import MemoryStore
 from support.memory.user_settings import MemorySettingsStore
 from support.user_settings import settings_parts
@@ -237,9 +237,9 @@ def test_a_provider_may_be_written_in_capitals(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_users_keys_are_for_what_the_deployment_lets_choose() -> None:
-    assert own_keys("auto") == ("tavily", "brave", "serper")
-    assert own_keys("brave") == ("brave",)
-    assert [own_keys(name) for name in ("searxng", "custom", "duckduckgo", "none")] == [()] * 4
+    assert user_keys("auto") == ("tavily", "brave", "serper")
+    assert user_keys("brave") == ("brave",)
+    assert [user_keys(name) for name in ("searxng", "custom", "duckduckgo", "none")] == [()] * 4
     assert set(OWN) == set(SEARCH_KEYS)
 
 
@@ -255,16 +255,16 @@ async def test_of_several_keys_of_a_user_the_first_that_is_asked_searches_for_th
         sealed = parts.box.seal(f"{provider}-of-{user}", bound_to=bound_to(UserId(user), name))
         await store.change(UserId(user), name, sealed)
 
-    own = OwnSearch(parts.open_settings, http)
+    own = UserSearch(parts.open_settings, http)
     assert await own.of("anna") is None
     await keep("anna", "serper")
     await keep("bert", "brave")
-    for keys in (own, OwnSearch(parts.open_settings, http, ("serper",))):
+    for keys in (own, UserSearch(parts.open_settings, http, ("serper",))):
         found = await keys.of("anna")
         assert found is not None
         await found.search("q", limit=1)
-    assert await OwnSearch(parts.open_settings, http, ("brave",)).of("anna") is None
-    assert await OwnSearch(parts.open_settings, http, ()).of("anna") is None
+    assert await UserSearch(parts.open_settings, http, ("brave",)).of("anna") is None
+    assert await UserSearch(parts.open_settings, http, ()).of("anna") is None
     await keep("anna", "tavily")
     found = await own.of("anna")
     assert found is not None

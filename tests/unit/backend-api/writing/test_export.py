@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pypandoc
 import pypdfium2
@@ -25,7 +25,7 @@ from pypandoc import get_pandoc_path
 from backend_api.writing.citations import csl_item, escaped, section_markdown
 from backend_api.writing.domain import Section, SectionId
 from backend_api.writing.errors import ExportFailedError, ExportInvalidError
-from backend_api.writing.ports import FORMATS, Format, Rendering
+from backend_api.writing.ports import Format, Rendering
 from backend_api.writing.programs.running import ExportPrograms, picture_ending
 from backend_api.writing.styles import STYLES, Style
 from support.research.known_papers import KNOWN
@@ -213,7 +213,7 @@ async def test_chinese_is_set_in_its_own_face_and_can_be_selected() -> None:
     assert not any("CJKjp" in one for one in faces), faces
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("form", get_args(Format))
 async def test_names_of_all_scripts_come_through(form: Format) -> None:
     item = csl_item(
         "k", paper("Über die Natur: 一個研究", "王小明", "علي حسن", "Đorđe Ünal", year=2018, doi="10.1000/x")

@@ -203,19 +203,25 @@ TOP: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("kind", BODIES)
-@pytest.mark.parametrize("name", HOST_CONFIG)
-def test_what_leads_out_of_a_container_is_refused(policy: Policy, kind: str, name: str) -> None:
-    body = copy.deepcopy(BODIES[kind]())
-    body["HostConfig"] |= HOST_CONFIG[name]
-    with pytest.raises(Refused):
-        judge_container(policy, body)
+def test_what_leads_out_of_a_container_is_refused(policy: Policy, kind: str) -> None:
+    for name, change in HOST_CONFIG.items():
+        body = copy.deepcopy(BODIES[kind]())
+        body["HostConfig"] |= change
+        assert is_refused(policy, body), name
 
 
 @pytest.mark.parametrize("kind", BODIES)
-@pytest.mark.parametrize("name", TOP)
-def test_what_makes_another_container_of_it_is_refused(policy: Policy, kind: str, name: str) -> None:
-    with pytest.raises(Refused):
-        judge_container(policy, BODIES[kind]() | TOP[name])
+def test_what_makes_another_container_of_it_is_refused(policy: Policy, kind: str) -> None:
+    for name, change in TOP.items():
+        assert is_refused(policy, BODIES[kind]() | change), name
+
+
+def is_refused(policy: Policy, body: Json) -> bool:
+    try:
+        judge_container(policy, body)
+    except Refused:
+        return True
+    return False
 
 
 @pytest.mark.parametrize(

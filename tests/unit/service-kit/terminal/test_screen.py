@@ -75,11 +75,11 @@ SHOWN = [
 
 
 @pytest.mark.parametrize(("written", "shown"), SHOWN)
-@pytest.mark.parametrize("size", [1, 2, 3, 1000])
-def test_what_was_drawn_is_shown_as_it_ended(written: str, shown: str, size: int) -> None:
-    screen = fed(written, size)
-    assert screen.text() == shown
-    assert screen.raw == written
+def test_what_was_drawn_is_shown_as_it_ended(written: str, shown: str) -> None:
+    for size in (1, 2, 3, 1000):
+        screen = fed(written, size)
+        assert screen.text() == shown
+        assert screen.raw == written
 
 
 def test_two_thousand_redraws_of_a_bar_are_one_line() -> None:

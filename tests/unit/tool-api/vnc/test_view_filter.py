@@ -88,13 +88,13 @@ def test_garbage_is_refused_or_framed_never_crashes_and_never_passes_input(garba
     assert second.feed(passed) == passed
 
 
-@pytest.mark.parametrize("kind", sorted(set(range(256)) - {0, 2, 3, 4, 5, 6, 150, 248, 250, 251, 253, 255}))
-def test_an_unknown_message_is_refused(kind: int) -> None:
-    view = ViewerFilter()
-    view.feed(HELLO)
+def test_an_unknown_message_is_refused() -> None:
+    for kind in set(range(256)) - {0, 2, 3, 4, 5, 6, 150, 248, 250, 251, 253, 255}:
+        view = ViewerFilter()
+        view.feed(HELLO)
 
-    with pytest.raises(RfbProtocolError, match="unknown message"):
-        view.feed(bytes([kind]))
+        with pytest.raises(RfbProtocolError, match="unknown message"):
+            view.feed(bytes([kind]))
 
 
 @pytest.mark.parametrize(

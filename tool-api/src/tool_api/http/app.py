@@ -11,11 +11,9 @@ from tool_api.http.activity import ActivityMiddleware
 from tool_api.http.body_limit import BodyLimitMiddleware
 from tool_api.http.calls import router as calls_router
 from tool_api.http.files import router as files_router
-from tool_api.http.health import router as health_router
-from tool_api.http.keep_alive import router as keep_alive_router
 from tool_api.http.mcp import router as mcp_router
 from tool_api.http.mcp_programs import mcp_programs_router
-from tool_api.http.metrics import router as metrics_router
+from tool_api.http.monitoring import router as monitoring_router
 from tool_api.http.ports import ports_router
 from tool_api.http.services import Services
 from tool_api.http.skills import router as skills_router
@@ -40,9 +38,8 @@ def create_app(services: Services) -> FastAPI:
     install_problems(app)
     desktop = services.desktop
     vnc = vnc_router(lambda _: services.access, lambda _: screen_of(desktop), services.control, services.fitting)
-    for router in (health_router, metrics_router, calls_router, mcp_router, files_router, skills_router):
+    for router in (monitoring_router, calls_router, mcp_router, files_router, skills_router):
         app.include_router(router)
-    app.include_router(keep_alive_router)
     app.include_router(vnc)
     app.include_router(ports_router(services.access, services.tunnels))
     app.include_router(terminals_router(services.access, services.terminals, is_allowed=not services.allowed_commands))

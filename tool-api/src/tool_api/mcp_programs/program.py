@@ -83,7 +83,7 @@ class McpProgram:
         if self._program.exit_code is None:
             # While stopped, it still adopts processes that lose their parent.
             self._program.send_signal(signal.SIGSTOP)
-            await processes.end_found(lambda: processes.started_since(self._program.pid, 0))
+            await processes.end_found(lambda: processes.descendant_pids(self._program.pid))
         await self._program.end()
         await processes.end_found(lambda: processes.with_variable(self._mark))
         self._errors.close()

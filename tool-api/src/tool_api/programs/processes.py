@@ -126,9 +126,8 @@ def send(pids: list[int], number: signal.Signals) -> None:
             continue
 
 
-def started_since(root: int, since_ticks: int) -> list[int]:
-    """Pids of the descendants of a process that began no earlier than that."""
-    return [pid for pid, started in descendants(root) if started >= since_ticks]
+def descendant_pids(root: int) -> list[int]:
+    return [pid for pid, _ in descendants(root)]
 
 
 async def end_processes(bash: int, mark: str | None, since_ticks: int) -> bool:

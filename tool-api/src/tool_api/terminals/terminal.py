@@ -135,14 +135,14 @@ class Terminal:
 
     async def end_commands(self) -> None:
         """End the programs in it; its shell stays."""
-        await processes.end_found(lambda: processes.started_since(self._program.pid, 0))
+        await processes.end_found(lambda: processes.descendant_pids(self._program.pid))
 
     async def close(self) -> None:
         """End it with all that it ever started."""
         if self._program.exit_code is None:
             # While stopped, it still adopts processes that lose their parent.
             self._program.send_signal(signal.SIGSTOP)
-            await processes.end_found(lambda: processes.started_since(self._program.pid, 0))
+            await processes.end_found(lambda: processes.descendant_pids(self._program.pid))
         await self._program.end()
         await self._ending
 

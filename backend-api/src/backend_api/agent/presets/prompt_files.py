@@ -10,7 +10,7 @@ from typing import Annotated, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from backend_api.kit.unseen import UNTYPED
+from backend_api.kit.invisible_characters import UNTYPEABLE
 from service_kit.amounts import size_text
 
 MAX_BYTES = 64 * 1024
@@ -47,7 +47,7 @@ def parse_prompt_file(file_id: str, content: bytes, where: str, head: type[H]) -
         text = content.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         raise PromptFileError(f"{where}: it is not UTF-8 text: {error.reason} at byte {error.start}") from error
-    if unseen := UNTYPED.search(text):
+    if unseen := UNTYPEABLE.search(text):
         raise PromptFileError(f"{where}: it has the character U+{ord(unseen.group()):04X}, which nobody sees")
     before, *rest = _FENCE.split(text, maxsplit=2)
     if before.strip() or len(rest) != 2:

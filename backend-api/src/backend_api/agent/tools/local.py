@@ -14,7 +14,7 @@ from backend_api.agent.tool import Done, Effect, Tool, ToolCall, ToolSpec, Waits
 from backend_api.agent.tool_family import FamilyKind
 from backend_api.agent.tools.model_schema import model_schema
 from backend_api.agent.wrong_arguments import ArgumentFault, wrong_arguments
-from backend_api.kit.unseen import BLANK_FAULT, NUL_FAULT, has_nul, says_nothing
+from backend_api.kit.invisible_characters import BLANK_FAULT, NUL_FAULT, has_nul, is_written_blank
 
 
 class Arguments(BaseModel):
@@ -31,7 +31,7 @@ class Arguments(BaseModel):
 
 
 def _checked_words(text: str) -> str:
-    if says_nothing(text):
+    if is_written_blank(text):
         raise PydanticCustomError("blank", BLANK_FAULT)
     return text
 

@@ -18,12 +18,12 @@ from backend_api.agent.subagent_kinds import (
 from backend_api.agent.tool import ToolSpec
 from backend_api.agent.tool_rules import FOREIGN_PREFIX, is_named
 from backend_api.agents.application.kinds_of_users import KindsOfUsers
-from backend_api.agents.domain import KindNameTakenError, KindNotFoundError, OwnKinds
+from backend_api.agents.domain import KindNameTakenError, KindNotFoundError, UserKinds
 from backend_api.identity.application.limits import Limits
 from backend_api.identity.ports import RateLimiter
 from backend_api.kit.errors import InvalidError
 from backend_api.kit.ids import UserId
-from backend_api.kit.unseen import UNTYPED
+from backend_api.kit.invisible_characters import UNTYPEABLE
 from backend_api.settings.application.effective_settings import OpenEffectiveSettings
 
 
@@ -37,7 +37,7 @@ class ChangeKind:
     """
 
     kinds: KindsOfUsers
-    own: OwnKinds
+    own: UserKinds
     effective_settings: OpenEffectiveSettings
     tools: Sequence[ToolSpec]
     limiter: RateLimiter
@@ -93,7 +93,7 @@ def _checked(kind: SubagentKind) -> SubagentKind:
     if not prompt or len(prompt) > MAX_PROMPT_CHARACTERS:
         raise InvalidError(f"A prompt has 1 to {MAX_PROMPT_CHARACTERS} characters.", field="body.prompt")
     for field, text in (("description", description), ("prompt", prompt)):
-        if unseen := UNTYPED.search(text):
+        if unseen := UNTYPEABLE.search(text):
             reason = f"It contains the invisible character U+{ord(unseen.group()):04X}. Remove it."
             raise InvalidError(reason, field=f"body.{field}")
     rules = kind.tools or frozenset()

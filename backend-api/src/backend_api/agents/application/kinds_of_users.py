@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from backend_api.agent.subagent_kinds import BUILT_IN, SubagentKind, find_kind
-from backend_api.agents.domain import OwnKinds
+from backend_api.agents.domain import UserKinds
 from backend_api.kit.ids import UserId
 
 
@@ -15,7 +15,7 @@ class KindsOfUsers:
     """The kinds that all users have (`shared`), and the user's own. If both have a name, the shared one counts."""
 
     shared: Sequence[SubagentKind] = BUILT_IN
-    own: OwnKinds | None = None
+    own: UserKinds | None = None
 
     async def __call__(self, user_id: UserId) -> list[SubagentKind]:
         """The user's kinds in display order. Raises `StoreUnavailableError`."""

@@ -19,7 +19,7 @@ from backend_api.settings.mongo.user_settings import notify_of_settings
 
 
 class MongoSubagentKinds:
-    """`OwnKinds` on the collection subagent_kinds. A user with kinds is marked as having settings: a run of a user
+    """`UserKinds` on the collection subagent_kinds. A user with kinds is marked as having settings: a run of a user
     without the mark reads neither."""
 
     async def of(self, user_id: UserId) -> Sequence[SubagentKind]:

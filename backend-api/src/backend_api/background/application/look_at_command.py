@@ -18,7 +18,7 @@ from backend_api.agent.events import (
     BodyReference,
     RunQueued,
 )
-from backend_api.agent.recorded import Body, Recorded
+from backend_api.agent.new_events import Body, NewEvent
 from backend_api.agent.shortening import shorten
 from backend_api.agent.thread import MAX_RESULT_CHARACTERS
 from backend_api.agent.tool import Done, ToolCall
@@ -121,7 +121,7 @@ def _check_call(command: BackgroundCommand, wait_s: float) -> ToolCall:
 
 def finished_of(
     command: BackgroundCommand, outcome: Done, state: BackgroundEnd, now: datetime, read_by: str | None
-) -> Recorded:
+) -> NewEvent:
     """The event of the end. Long output is stored beside it."""
     output, body = outcome.output, None
     if outcome.body is not None or len(output) > MAX_PREVIEW_CHARACTERS:
@@ -138,7 +138,7 @@ def finished_of(
         read_by=read_by,
     )
     read = shorten(output, MAX_RESULT_CHARACTERS) if body is not None else None
-    return Recorded(payload=finished, body=body, output=read)
+    return NewEvent(payload=finished, body=body, output=read)
 
 
 def _reference(body: Body) -> BodyReference:

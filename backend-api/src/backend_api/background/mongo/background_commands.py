@@ -11,7 +11,7 @@ from pymongo import ReturnDocument
 from pymongo.asynchronous.client_session import AsyncClientSession
 
 from backend_api.agent.events import BackgroundFinished, Event, FilesChanged, RunQueued, StoredPayload
-from backend_api.agent.recorded import Recorded
+from backend_api.agent.new_events import NewEvent
 from backend_api.background.domain import (
     MAX_WAKES,
     BackgroundCommand,
@@ -125,7 +125,7 @@ class MongoBackgroundCommands:
             await self._commands.update_one({"_id": background_id, "open": True}, [{"$set": later}])
 
     async def settle(
-        self, command: BackgroundCommand, told: Recorded, *, wakes: bool, changed: FilesChanged | None = None
+        self, command: BackgroundCommand, told: NewEvent, *, wakes: bool, changed: FilesChanged | None = None
     ) -> list[Event]:
         """One transaction, of which the record is the first write: the second caller finds it closed."""
         new_run, origin = uuid.uuid4().hex, message_origin()
@@ -170,7 +170,7 @@ class MongoBackgroundCommands:
         return [_command(one) async for one in found]
 
 
-def _end_of(told: Recorded) -> Document:
+def _end_of(told: NewEvent) -> Document:
     finished = told.payload
     assert isinstance(finished, BackgroundFinished)
     return {

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from backend_api.computers.domain import FileLink, FileLinks
-from backend_api.conversations.application.own_sandbox import OwnSandbox
+from backend_api.conversations.application.session_sandbox import SessionSandbox
 from backend_api.kit.ids import SessionId, UserId
 from backend_api.sandboxes.ports import Workspace
 
@@ -22,9 +22,9 @@ class SignedLink:
 @dataclass(frozen=True, slots=True)
 class LinkFile:
     """A link is only made to an existing file, or to a folder if one is requested. Raises `FileMissingError`,
-    `PathForbiddenError` and what `OwnSandbox` raises."""
+    `PathForbiddenError` and what `SessionSandbox` raises."""
 
-    own_sandbox: OwnSandbox
+    session_sandbox: SessionSandbox
     workspace: Workspace
     links: FileLinks
 
@@ -38,7 +38,7 @@ class LinkFile:
         is_folder: bool = False,
         is_running: bool = False,
     ) -> SignedLink:
-        sandbox = await self.own_sandbox(session_id, user_id)
+        sandbox = await self.session_sandbox(session_id, user_id)
         await (self.workspace.list(sandbox, path) if is_folder else self.workspace.preview(sandbox, path))
         link = FileLink(
             user_id=user_id, session_id=session_id, path=path, is_folder=is_folder, is_running=is_folder and is_running

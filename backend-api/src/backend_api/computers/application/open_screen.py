@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
 from backend_api.computers.domain import Controls, TicketInvalidError, Tickets
-from backend_api.conversations.application.own_sandbox import OwnSandbox
+from backend_api.conversations.application.session_sandbox import SessionSandbox
 from backend_api.conversations.application.stream_slots import StreamSlots
 from backend_api.identity.application.connection_auth import AuthenticatedConnections, ConnectionAuth
 from backend_api.identity.domain.entity import AccessClaims
@@ -35,7 +35,7 @@ class OpenScreen:
     tickets: Tickets
     connections: AuthenticatedConnections
     slots: StreamSlots
-    own_sandbox: OwnSandbox
+    session_sandbox: SessionSandbox
     screens: Screens
 
     @asynccontextmanager
@@ -54,7 +54,7 @@ class OpenScreen:
         )
         await self.connections.check(claims)
         with self.slots.claim_slot(claims, "screen") as auth:
-            sandbox = await self.own_sandbox(session_id, claims.user_id)
+            sandbox = await self.session_sandbox(session_id, claims.user_id)
             if not sandbox.has_desktop:
                 raise NoDesktopError("This computer has no desktop.")
             controls = ticket.mode == "control"

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from backend_api.agent.events import FilesChanged
-from backend_api.conversations.application.own_sandbox import OwnSandbox
+from backend_api.conversations.application.session_sandbox import SessionSandbox
 from backend_api.conversations.ports import EventLog, SessionStream
 from backend_api.identity.application.limits import Limits
 from backend_api.identity.ports import RateLimiter
@@ -25,9 +25,9 @@ RETRY_AFTER_S = 5
 
 @dataclass(frozen=True, slots=True)
 class UploadFiles:
-    """Raises `UploadTooLargeError`, `PathForbiddenError` and what `OwnSandbox` raises."""
+    """Raises `UploadTooLargeError`, `PathForbiddenError` and what `SessionSandbox` raises."""
 
-    own_sandbox: OwnSandbox
+    session_sandbox: SessionSandbox
     workspace: Workspace
     log: EventLog
     stream: SessionStream
@@ -68,7 +68,7 @@ class UploadFiles:
     ) -> list[str]:
         """The paths of the uploaded files: if a name is taken, the file gets a number, unless it is to replace the
         other one."""
-        sandbox = await self.own_sandbox(session_id, user_id)
+        sandbox = await self.session_sandbox(session_id, user_id)
         paths = await self.workspace.upload(sandbox, subdir, files, replaces=replaces)
         events = await self.log.append(session_id, [FilesChanged(paths=paths, origin="user")])
         await self.stream.append(session_id, events)

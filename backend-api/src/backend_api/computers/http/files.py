@@ -21,15 +21,15 @@ from backend_api.computers.http.file_schemas import (
     SignedLinkBody,
     UploadedBody,
 )
-from backend_api.conversations.application.own_sandbox import OwnSandbox
+from backend_api.conversations.application.session_sandbox import SessionSandbox
 from backend_api.conversations.ports import SessionRepository
 from backend_api.identity.http.caller import ONE_PLACE, CurrentCaller, address_of
 from backend_api.kit.http.closing import ClosingResponse
 from backend_api.kit.http.content_origin import is_content_origin
 from backend_api.kit.http.examples import with_example
 from backend_api.kit.http.files_body import FILES_BODY
-from backend_api.kit.http.own_origin import own_origin
 from backend_api.kit.http.ports import Options, port
+from backend_api.kit.http.server_origin import server_origin
 from backend_api.kit.ids import SessionId, UserId
 from backend_api.sandboxes.domain.content import HEAD_BYTES
 from backend_api.sandboxes.domain.errors import FileMissingError
@@ -48,12 +48,12 @@ _BYTES = {200: {"content": {"*/*": {"schema": {"type": "string", "format": "bina
 class _Opening:
     """Opens files of a workspace for download."""
 
-    own_sandbox: OwnSandbox
+    session_sandbox: SessionSandbox
     workspace: Workspace
     links: FileLinks
 
     async def file(self, session_id: SessionId, user_id: UserId, path: str, opening: AsyncExitStack) -> _File:
-        sandbox = await self.own_sandbox(session_id, user_id)
+        sandbox = await self.session_sandbox(session_id, user_id)
         return _File(await opening.enter_async_context(self.workspace.download(sandbox, path)))
 
     async def linked(self, token: str, opening: AsyncExitStack) -> _File:
@@ -83,11 +83,11 @@ class _Opening:
 
 # A coroutine, as the framework calls a class in a thread.
 async def _opening(
-    own_sandbox: Annotated[OwnSandbox, port("own_sandbox")],
+    session_sandbox: Annotated[SessionSandbox, port("session_sandbox")],
     workspace: Annotated[Workspace, port("workspace")],
     links: Annotated[FileLinks, port("links")],
 ) -> _Opening:
-    return _Opening(own_sandbox, workspace, links)
+    return _Opening(session_sandbox, workspace, links)
 
 
 _Files = Annotated[_Opening, Depends(_opening)]
@@ -97,12 +97,12 @@ _Files = Annotated[_Opening, Depends(_opening)]
 async def list_files(
     session_id: str,
     caller: CurrentCaller,
-    own_sandbox: Annotated[OwnSandbox, port("own_sandbox")],
+    session_sandbox: Annotated[SessionSandbox, port("session_sandbox")],
     workspace: Annotated[Workspace, port("workspace")],
     path: Path = "",
 ) -> list[FileEntryBody]:
     """List a folder of the workspace."""
-    sandbox = await own_sandbox(SessionId(session_id), caller.user.id)
+    sandbox = await session_sandbox(SessionId(session_id), caller.user.id)
     return [FileEntryBody.model_validate(entry) for entry in await workspace.list(sandbox, path)]
 
 
@@ -110,12 +110,12 @@ async def list_files(
 async def preview_file(
     session_id: str,
     caller: CurrentCaller,
-    own_sandbox: Annotated[OwnSandbox, port("own_sandbox")],
+    session_sandbox: Annotated[SessionSandbox, port("session_sandbox")],
     workspace: Annotated[Workspace, port("workspace")],
     path: Path,
 ) -> FilePreviewBody:
     """Return the text of a file, truncated at 100 KB; null for a binary file."""
-    sandbox = await own_sandbox(SessionId(session_id), caller.user.id)
+    sandbox = await session_sandbox(SessionId(session_id), caller.user.id)
     return FilePreviewBody.model_validate(await workspace.preview(sandbox, path))
 
 
@@ -193,7 +193,7 @@ async def link_file(
         is_folder=body.folder,
         is_running=body.running,
     )
-    origin = options.user_content_origin or options.public_url or own_origin(request.scope, options)
+    origin = options.user_content_origin or options.public_url or server_origin(request.scope, options)
     return SignedLinkBody(url=f"{origin}/api/files/{link.token}", expires_at=link.expires_at)
 
 

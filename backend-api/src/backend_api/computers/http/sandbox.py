@@ -9,7 +9,7 @@ from pydantic import Field
 
 from backend_api.computers.application.issue_ticket import IssueTicket
 from backend_api.computers.domain import ScreenMode
-from backend_api.conversations.application.own_sandbox import OwnSandbox
+from backend_api.conversations.application.session_sandbox import SessionSandbox
 from backend_api.conversations.ports import SessionRepository
 from backend_api.identity.http.caller import CurrentCaller
 from backend_api.kit.http.examples import with_example
@@ -51,12 +51,12 @@ async def get_sandbox(
 async def start_sandbox(
     session_id: str,
     caller: CurrentCaller,
-    own_sandbox: Annotated[OwnSandbox, port("own_sandbox")],
+    session_sandbox: Annotated[SessionSandbox, port("session_sandbox")],
     sessions: Annotated[SessionRepository, port("sessions")],
     sandboxes: Annotated[Sandboxes, port("sandboxes")],
 ) -> SandboxBody:
     """Start or wake the sandbox and wait until it is ready. The event stream reports its progress."""
-    await own_sandbox(SessionId(session_id), caller.user.id)
+    await session_sandbox(SessionId(session_id), caller.user.id)
     return await get_sandbox(session_id, caller, sessions, sandboxes)
 
 

@@ -15,8 +15,8 @@ from backend_api.identity.application.limits import Limits
 from backend_api.identity.ports import RateLimiter
 from backend_api.kit.errors import InvalidError
 from backend_api.kit.ids import SessionId, UserId
+from backend_api.kit.invisible_characters import is_blank
 from backend_api.kit.notifier import Notifier, Topic
-from backend_api.kit.unseen import is_blank
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

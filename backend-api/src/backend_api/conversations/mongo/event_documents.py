@@ -14,7 +14,7 @@ from pymongo.asynchronous.cursor import AsyncCursor
 from pymongo.errors import BulkWriteError, DuplicateKeyError
 
 from backend_api.agent.events import Event, MessageUser, PathSelected, StoredPayload, agent_of, is_answer
-from backend_api.agent.recorded import Body, Recorded
+from backend_api.agent.new_events import Body, NewEvent
 from backend_api.conversations.application.event_json import dump, payload_fields, payload_from
 from backend_api.conversations.application.stored_events import count_stored
 from backend_api.conversations.domain.errors import SessionNotFoundError
@@ -100,7 +100,7 @@ async def insert_events(
 
 
 async def insert_recorded(
-    database: Database, session: AsyncClientSession, events: Sequence[Event], items: Sequence[Recorded]
+    database: Database, session: AsyncClientSession, events: Sequence[Event], items: Sequence[NewEvent]
 ) -> None:
     """Inserts the events of a writer's items with their bodies and outputs; events without an item may follow."""
     beside = [(event, item) for event, item in zip(events, items, strict=False)]

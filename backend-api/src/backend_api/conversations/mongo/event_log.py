@@ -9,8 +9,8 @@ from pymongo import ReturnDocument
 from pymongo.asynchronous.client_session import AsyncClientSession
 
 from backend_api.agent.events import Event, SandboxUpdated, StoredPayload
+from backend_api.agent.new_events import Body
 from backend_api.agent.path import WHOLE, Path
-from backend_api.agent.recorded import Body
 from backend_api.conversations.domain.errors import EventBodyNotFoundError, SessionNotFoundError
 from backend_api.conversations.mongo.event_documents import insert_events, number, read_body, read_events, read_up_to
 from backend_api.conversations.mongo.paths import on_path, read_path

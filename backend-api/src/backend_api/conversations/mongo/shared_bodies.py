@@ -15,7 +15,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from backend_api.agent.events import ContextOpened, McpUpdated, StoredPayload
-from backend_api.agent.recorded import Body
+from backend_api.agent.new_events import Body
 from backend_api.kit.mongo.database import Database
 
 MAX_SHARED_BYTES = 240_000

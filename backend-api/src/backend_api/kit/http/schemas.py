@@ -8,8 +8,8 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, PlainSerializer, field_validator
 from pydantic_core import PydanticCustomError
 
+from backend_api.kit.invisible_characters import BLANK_FAULT, NUL_FAULT, has_nul, is_written_blank
 from backend_api.kit.stored_time import format_time
-from backend_api.kit.unseen import BLANK_FAULT, NUL_FAULT, has_nul, says_nothing
 
 
 class RequestBody(BaseModel):
@@ -27,7 +27,7 @@ class RequestBody(BaseModel):
 
 
 def _checked_words(text: str) -> str:
-    if says_nothing(text):
+    if is_written_blank(text):
         raise PydanticCustomError("blank", BLANK_FAULT)
     return text
 

@@ -16,8 +16,8 @@ from backend_api.kit.errors import InvalidError, UnavailableError
 from backend_api.kit.http_address import HttpAddressError
 from backend_api.kit.ids import SessionId, UserId
 from backend_api.kit.stored_time import to_millisecond
-from backend_api.mcp.application.own_servers import ServersOfUsers
 from backend_api.mcp.application.revocation import revoke
+from backend_api.mcp.application.user_servers import ServersOfUsers
 from backend_api.mcp.application.user_sign_ins import SignInsOfUsers
 from backend_api.mcp.domain.entity import McpCause, McpServer, McpTarget
 from backend_api.mcp.domain.sign_in import Authorizer, SignIn, binding_of, may_sign_in, server_key
@@ -26,8 +26,8 @@ from backend_api.mcp.domain.user_servers import (
     McpServerNameTakenError,
     McpServerNotFoundError,
     McpTrial,
-    OwnMcpServer,
     SecretValues,
+    UserMcpServer,
 )
 from backend_api.mcp.ports import McpConnector, McpServerError, Place
 from service_kit.amounts import duration_text
@@ -156,10 +156,10 @@ class ChangeMcpServers:
             error=f"Left out: {left}" if left else None,
         )
 
-    async def _find_own(self, user_id: UserId, name: str) -> OwnMcpServer | None:
+    async def _find_own(self, user_id: UserId, name: str) -> UserMcpServer | None:
         return next((own for own in await self.servers.store.of(user_id) if own.server.name == name), None)
 
-    async def _existing(self, user_id: UserId, name: str) -> OwnMcpServer:
+    async def _existing(self, user_id: UserId, name: str) -> UserMcpServer:
         own = await self._find_own(user_id, name)
         if own is None:
             raise McpServerNotFoundError
@@ -168,7 +168,7 @@ class ChangeMcpServers:
     async def _count(self, user_id: UserId) -> None:
         await self.limiter.hit(f"settings:{user_id}", limit=self.limits.settings_per_minute, window_s=60)
 
-    async def _drop_other_sign_in(self, user_id: UserId, own: OwnMcpServer) -> None:
+    async def _drop_other_sign_in(self, user_id: UserId, own: UserMcpServer) -> None:
         """Drops the user's sign-in if it was for another address or client, where it is of no use to this server."""
         target, known = self.servers.target(user_id, own), await self.sign_ins.of(user_id)
         sign_in = known.get(server_key(own.server))
@@ -181,7 +181,7 @@ class ChangeMcpServers:
         if dropped is not None and (grant := self.sign_ins.opened(dropped)) is not None:
             await revoke(self.authorizer, server, user_id, grant)
 
-    def _show(self, user_id: UserId, own: OwnMcpServer, known: Mapping[str, SignIn]) -> ShownMcpServer:
+    def _show(self, user_id: UserId, own: UserMcpServer, known: Mapping[str, SignIn]) -> ShownMcpServer:
         hidden = self.servers.is_shared(own.server.name)
         target = self.servers.target(user_id, own)
         if target is None:
@@ -221,7 +221,7 @@ def _with_trial(shown: ShownMcpServer, trial: McpTrial) -> ShownMcpServer:
     )
 
 
-def _with_saved(body: Mapping[str, Any], values: SecretValues | None, known: OwnMcpServer | None) -> Mapping[str, Any]:
+def _with_saved(body: Mapping[str, Any], values: SecretValues | None, known: UserMcpServer | None) -> Mapping[str, Any]:
     """Fills in the saved values where the body has None; a value saved for one server is never sent to another."""
     kept: dict[str, Any] = {**body}
     for part in ("env", "headers"):
@@ -238,7 +238,7 @@ def _with_saved(body: Mapping[str, Any], values: SecretValues | None, known: Own
     return kept
 
 
-def _client_with_saved(body: Mapping[str, Any], values: SecretValues | None, known: OwnMcpServer | None) -> Any:
+def _client_with_saved(body: Mapping[str, Any], values: SecretValues | None, known: UserMcpServer | None) -> Any:
     client: Mapping[str, Any] = body["oauth"]
     if client.get("client_secret") is not None:
         return client

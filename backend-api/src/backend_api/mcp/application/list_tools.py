@@ -11,8 +11,8 @@ from backend_api.identity.application.limits import Limits
 from backend_api.identity.ports import RateLimiter
 from backend_api.kit.errors import LimitError, UnavailableError
 from backend_api.kit.ids import UserId
-from backend_api.mcp.application.own_servers import ServersOfUsers
 from backend_api.mcp.application.run_servers import spec_of
+from backend_api.mcp.application.user_servers import ServersOfUsers
 from backend_api.mcp.domain.entity import Listing, McpTarget, McpTool, prefix_of, within_bound
 from backend_api.mcp.ports import McpConnector, McpServerError, Place
 from service_kit.amounts import duration_text

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from backend_api.agent.events import BodyReference, McpUpdated, Notice
 from backend_api.agent.mcp_servers import KnownMcpServer
-from backend_api.agent.recorded import Body, Recorded
+from backend_api.agent.new_events import Body, NewEvent
 from backend_api.conversations.domain.errors import EventBodyNotFoundError
 from backend_api.conversations.ports import EventLog
 from backend_api.kit.ids import SessionId
@@ -31,7 +31,7 @@ class Found:
     """The tools of one server offered in a run, and the events to be recorded about them."""
 
     listing: Listing = field(default_factory=Listing)
-    items: Sequence[Recorded] = ()
+    items: Sequence[NewEvent] = ()
 
 
 async def pinned_listing(log: EventLog, session_id: SessionId, known: KnownMcpServer | None) -> Listing | None:
@@ -44,7 +44,7 @@ async def pinned_listing(log: EventLog, session_id: SessionId, known: KnownMcpSe
         return None
 
 
-def ready(target: McpTarget, listing: Listing, known: KnownMcpServer | None) -> list[Recorded]:
+def ready(target: McpTarget, listing: Listing, known: KnownMcpServer | None) -> list[NewEvent]:
     """The events for a list that was just fetched, with a notice if the tools left out of it are new."""
     content = to_body(listing)
     told = McpUpdated(
@@ -55,14 +55,14 @@ def ready(target: McpTarget, listing: Listing, known: KnownMcpServer | None) -> 
         config=target.server.config,
         body=BodyReference(size=len(content), media_type=MEDIA_TYPE),
     )
-    items = [Recorded(payload=told, body=Body(content=content, media_type=MEDIA_TYPE))]
+    items = [NewEvent(payload=told, body=Body(content=content, media_type=MEDIA_TYPE))]
     if told.error is not None and (known is None or known.told.error != told.error):
         params: dict[str, str | int] = {"server": target.name, "tools": "; ".join(listing.left_out)}
-        items.append(Recorded(payload=Notice(text=told.error, code="mcp_left_out", params=params)))
+        items.append(NewEvent(payload=Notice(text=told.error, code="mcp_left_out", params=params)))
     return items
 
 
-def failed_refresh(target: McpTarget, listing: Listing, known: KnownMcpServer | None) -> list[Recorded]:
+def failed_refresh(target: McpTarget, listing: Listing, known: KnownMcpServer | None) -> list[NewEvent]:
     """The event for a server that could not be queried again: the attempt is recorded, and the tools offered and those
     left out stay as they were."""
     content = to_body(listing)
@@ -74,7 +74,7 @@ def failed_refresh(target: McpTarget, listing: Listing, known: KnownMcpServer | 
         config=target.server.config,
         body=BodyReference(size=len(content), media_type=MEDIA_TYPE),
     )
-    return [Recorded(payload=told, body=Body(content=content, media_type=MEDIA_TYPE))]
+    return [NewEvent(payload=told, body=Body(content=content, media_type=MEDIA_TYPE))]
 
 
 def notice_of_too_many(listed: Sequence[str]) -> Notice:
@@ -95,19 +95,19 @@ def notice_of_too_large(names: Sequence[str], context_window: int) -> Notice:
     return Notice(text=TOO_LARGE.format(tokens=context_window, tools=tools), code="mcp_too_large", params=params)
 
 
-def is_other(items: Sequence[Recorded], known: KnownMcpServer | None) -> bool:
+def is_other(items: Sequence[NewEvent], known: KnownMcpServer | None) -> bool:
     """Whether these events list other tools than those known before."""
     told = [one.payload.tools for one in items if isinstance(one.payload, McpUpdated)]
     return any(known is None or [*tools] != [*known.told.tools] for tools in told)
 
 
-def failed(target: McpTarget, error: McpServerError, known: KnownMcpServer | None) -> list[Recorded]:
+def failed(target: McpTarget, error: McpServerError, known: KnownMcpServer | None) -> list[NewEvent]:
     """The events for a server that could not be queried, with a notice for people only if the reason is new."""
     reason = str(error)
     told = McpUpdated(server=target.name, status="failed", error=reason, config=target.server.config)
-    items = [Recorded(payload=told)]
+    items = [NewEvent(payload=told)]
     if known is None or known.told.error != reason:
-        items.append(Recorded(payload=notice_of_failure(target, error)))
+        items.append(NewEvent(payload=notice_of_failure(target, error)))
     return items
 
 

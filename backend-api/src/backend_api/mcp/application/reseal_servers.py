@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from functools import partial
 
-from backend_api.mcp.application.own_servers import bound_to
+from backend_api.mcp.application.user_servers import bound_to
 from backend_api.mcp.domain.user_servers import SealedMcpServers
 from backend_api.settings.application.resealing import ResealingMessages, SealedRecord, reseal
 from backend_api.settings.ports import SecretBox

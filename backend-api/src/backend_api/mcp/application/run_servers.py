@@ -12,8 +12,8 @@ from typing import TypeVar
 
 from backend_api.agent.events import McpUpdated, Notice
 from backend_api.agent.mcp_servers import KnownMcpServer
+from backend_api.agent.new_events import NewEvent
 from backend_api.agent.preset import Preset
-from backend_api.agent.recorded import Recorded
 from backend_api.agent.tool import Done, Tool, ToolCall, ToolSpec
 from backend_api.conversations.domain.entity import Lease
 from backend_api.conversations.ports import EventLog
@@ -160,7 +160,7 @@ class _Run:
         if too_large := [name for name in listed[:MAX_TOOLS] if name not in offered]:
             notices.append(notice_of_too_large(too_large, self.context_window))
         if notices:
-            await self.journal.record_items([Recorded(payload=notice) for notice in notices])
+            await self.journal.record_items([NewEvent(payload=notice) for notice in notices])
 
     async def _find_tools(self, target: McpTarget, known: KnownMcpServer | None) -> Found:
         if known is not None and known.told.config != target.server.config:

@@ -10,8 +10,8 @@ from typing import Any, cast
 from backend_api.identity.application.limits import Limits
 from backend_api.identity.ports import RateLimiter
 from backend_api.kit.ids import UserId
-from backend_api.mcp.application.own_servers import ServersOfUsers
 from backend_api.mcp.application.revocation import revoke
+from backend_api.mcp.application.user_servers import ServersOfUsers
 from backend_api.mcp.application.user_sign_ins import SignInsOfUsers
 from backend_api.mcp.domain.entity import McpTarget
 from backend_api.mcp.domain.sign_in import (

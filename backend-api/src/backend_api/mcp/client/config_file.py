@@ -177,7 +177,7 @@ class ServerConfig(BaseModel):
         return server
 
 
-def own_server(name: str, said: Mapping[str, Any]) -> McpServer:
+def user_server(name: str, said: Mapping[str, Any]) -> McpServer:
     """A server that a user adds. Its variables are those of its own `env`. Raises `HttpAddressError` for its address,
     `ValueError` with what else is wrong."""
     try:

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, cast
 
 from backend_api.agent.shortening import shorten
 from backend_api.agent.tool_rules import is_named
+from backend_api.kit.invisible_characters import INVISIBLE
 from backend_api.kit.masking import Mask
-from backend_api.kit.unseen import UNSEEN
 from backend_api.mcp.client.argument_schema import UnusableError
 from backend_api.mcp.client.schemas import SchemaReader
 from backend_api.mcp.domain.entity import MAX_TOOLS, Listing, McpServer, McpTool, public_name
@@ -51,7 +51,7 @@ def listing_of(server: McpServer, listed: Iterable[ListedTool], mask: Mask) -> L
             if size + added > MAX_LISTING_BYTES:
                 raise UnusableError("there are too many")
         except UnusableError as error:
-            shown = UNSEEN.sub("", mask.known(name))[:60]
+            shown = INVISIBLE.sub("", mask.known(name))[:60]
             left_out.append(f"{shown} ({error})")
             continue
         size += added
@@ -78,7 +78,7 @@ def _described(text: str, mask: Mask) -> str:
     """The masked description. If it is long only its beginning is read, and the end of that is dropped, where half a
     secret may stand."""
     looked_at = text[:_MAX_READ_CHARACTERS]
-    known = UNSEEN.sub("", mask.known(looked_at)).strip()
+    known = INVISIBLE.sub("", mask.known(looked_at)).strip()
     if looked_at == text:
         return shorten(known, MAX_DESCRIPTION_CHARACTERS)
     return f"{known[:MAX_DESCRIPTION_CHARACTERS]} [...]"
@@ -86,9 +86,9 @@ def _described(text: str, mask: Mask) -> str:
 
 def _clean(value: Any, mask: Mask) -> Any:
     if isinstance(value, str):
-        return UNSEEN.sub("", mask.known(value))
+        return INVISIBLE.sub("", mask.known(value))
     if isinstance(value, dict):
-        return {UNSEEN.sub("", name): _clean(one, mask) for name, one in cast("dict[str, Any]", value).items()}
+        return {INVISIBLE.sub("", name): _clean(one, mask) for name, one in cast("dict[str, Any]", value).items()}
     if isinstance(value, list):
         return [_clean(one, mask) for one in cast("list[Any]", value)]
     return value

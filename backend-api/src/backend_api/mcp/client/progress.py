@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
+from backend_api.kit.invisible_characters import INVISIBLE
 from backend_api.kit.masking import Mask
-from backend_api.kit.unseen import UNSEEN
 
 MAX_LINES = 300
 """The most lines for one call; later ones are not shown."""
@@ -28,7 +28,7 @@ class ProgressLines:
         count = f"{progress:g}" if total is None else f"{progress:g}/{total:g}"
         # Hidden before it is cut: half of a secret is not found.
         known = " ".join(self._mask.known(message or "").split())[: 4 * MAX_CHARACTERS]
-        text = UNSEEN.sub("", known)[:MAX_CHARACTERS]
+        text = INVISIBLE.sub("", known)[:MAX_CHARACTERS]
         await self._show(f"{count} {text}".strip() + "\n")
 
     def end(self) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from backend_api.kit.unseen import UNSEEN
+from backend_api.kit.invisible_characters import INVISIBLE
 from backend_api.mcp.client.argument_schema import (
     MAX_POINTER_CHARACTERS,
     NO_SCHEMA,
@@ -166,7 +166,7 @@ class SchemaReader:
 def _check_name(name: str) -> None:
     """Checks a property's name. Which characters are allowed is up to each provider's adapter, which renames it where
     needed."""
-    if not name or len(name) > MAX_PROPERTY_CHARACTERS or not name.isprintable() or UNSEEN.search(name):
+    if not name or len(name) > MAX_PROPERTY_CHARACTERS or not name.isprintable() or INVISIBLE.search(name):
         raise UnusableError("an argument has no name, or one that is too long or has invisible characters")
 
 

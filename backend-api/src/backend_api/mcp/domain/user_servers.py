@@ -12,7 +12,7 @@ from backend_api.kit.ids import UserId
 from backend_api.mcp.domain.entity import McpCause, McpServer
 from backend_api.settings.domain.entity import Sealed
 
-MAX_OWN_SERVERS = 20
+MAX_USER_SERVERS = 20
 
 
 class McpServerNotFoundError(NotFoundError):
@@ -48,7 +48,7 @@ class TooManyMcpServersError(ConflictError):
     code = "too_many_mcp_servers"
 
     def __init__(self) -> None:
-        super().__init__(f"You have {MAX_OWN_SERVERS} MCP servers, which is the maximum. Delete one first.")
+        super().__init__(f"You have {MAX_USER_SERVERS} MCP servers, which is the maximum. Delete one first.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +64,7 @@ class McpTrial:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OwnMcpServer:
+class UserMcpServer:
     """A server as it is stored: the values of its variables and headers are `sealed` and empty in `server`; None if
     there are no values."""
 
@@ -82,19 +82,19 @@ class SecretValues:
     client_secret: str = field(default="", repr=False)
 
 
-class OwnMcpServers(Protocol):
+class UserMcpServers(Protocol):
     """The servers of each user. All raise `StoreUnavailableError`."""
 
-    async def of(self, user_id: UserId) -> Sequence[OwnMcpServer]:
+    async def of(self, user_id: UserId) -> Sequence[UserMcpServer]:
         """The user's servers, sorted by name."""
         ...
 
-    async def put(self, user_id: UserId, own: OwnMcpServer) -> None:
+    async def put(self, user_id: UserId, own: UserMcpServer) -> None:
         """Adds a server, or replaces the one of its name. Once it returns, the lease of every new run of this user says
         that there are settings. Raises `TooManyMcpServersError`, however many are added at once."""
         ...
 
-    async def store_trial(self, user_id: UserId, tried: OwnMcpServer, trial: McpTrial) -> bool:
+    async def store_trial(self, user_id: UserId, tried: UserMcpServer, trial: McpTrial) -> bool:
         """Stores the outcome of a trial if the server is still as it was `tried`; False if it has changed or is
         gone."""
         ...
@@ -107,7 +107,7 @@ class OwnMcpServers(Protocol):
 class SealedMcpServers(Protocol):
     """The sealed values of all users' servers. All methods raise `StoreUnavailableError`."""
 
-    def sealed_under_other_key(self, key_id: str) -> AsyncIterator[tuple[UserId, OwnMcpServer]]:
+    def sealed_under_other_key(self, key_id: str) -> AsyncIterator[tuple[UserId, UserMcpServer]]:
         """Servers whose values are not under this key."""
         ...
 

@@ -13,9 +13,9 @@ from starlette.responses import HTMLResponse
 from backend_api.identity.http.caller import CurrentCaller
 from backend_api.identity.http.page_cookie import is_own_page
 from backend_api.kit.errors import ConflictError, NotFoundError, UnavailableError
-from backend_api.kit.http.own_origin import own_origin
 from backend_api.kit.http.ports import Options, WebOptions, port
 from backend_api.kit.http.schemas import AnswerBody
+from backend_api.kit.http.server_origin import server_origin
 from backend_api.mcp.application.sign_in_server import SignInAnswer, SignInMcpServer
 from backend_api.mcp.domain.sign_in import PENDING_S, McpSignInError, digest_of
 from backend_api.mcp.http.sign_in_page import headers_of, sign_in_page
@@ -170,7 +170,7 @@ def _cookie_of(digest: str, request: Request, options: WebOptions) -> _Cookie:
 
 def _origin(request: Request, options: WebOptions) -> str:
     """The origin the browser returns to. Raises `OtherAddressError`."""
-    origin = options.public_url or own_origin(request.scope, options)
+    origin = options.public_url or server_origin(request.scope, options)
     if not origin:
         raise OtherAddressError("This server's own address is not set: set PUBLIC_URL to sign in to MCP servers.")
     here = request.headers.get("origin") or f"{request.url.scheme}://{request.headers.get('host', '')}"

@@ -14,24 +14,24 @@ from backend_api.kit.mongo.beanie_updates import find_one_and_update
 from backend_api.kit.mongo.database import Document
 from backend_api.kit.mongo.transactions import store_errors
 from backend_api.mcp.domain.entity import McpServer
-from backend_api.mcp.domain.user_servers import MAX_OWN_SERVERS, McpTrial, OwnMcpServer, TooManyMcpServersError
+from backend_api.mcp.domain.user_servers import MAX_USER_SERVERS, McpTrial, TooManyMcpServersError, UserMcpServer
 from backend_api.mcp.mongo.documents import McpServersDocument
 from backend_api.settings.domain.entity import Sealed
 from backend_api.settings.mongo.user_settings import notify_of_settings
 
 
 class MongoMcpServers:
-    """`OwnMcpServers` and `SealedMcpServers` on the collection mcp_servers. A user with a server counts as having
+    """`UserMcpServers` and `SealedMcpServers` on the collection mcp_servers. A user with a server counts as having
     settings: the runs of others look for neither."""
 
-    async def of(self, user_id: UserId) -> Sequence[OwnMcpServer]:
+    async def of(self, user_id: UserId) -> Sequence[UserMcpServer]:
         async with store_errors():
             document = await McpServersDocument.find_one({"_id": user_id})
         return sorted(map(_server_from, document.servers), key=lambda own: own.server.name) if document else ()
 
-    async def put(self, user_id: UserId, own: OwnMcpServer) -> None:
+    async def put(self, user_id: UserId, own: UserMcpServer) -> None:
         name = own.server.name
-        has_room = [{"servers.name": name}, {f"servers.{MAX_OWN_SERVERS - 1}": {"$exists": False}}]
+        has_room = [{"servers.name": name}, {f"servers.{MAX_USER_SERVERS - 1}": {"$exists": False}}]
         change = {"servers": {"$concatArrays": [_without_server(name), {"$literal": [_document_of(own)]}]}}
         async with store_errors():
             await notify_of_settings(user_id)
@@ -41,11 +41,11 @@ class MongoMcpServers:
             if await find_one_and_update(McpServersDocument, wanted, [{"$set": change}]) is None:
                 raise TooManyMcpServersError
 
-    async def store_trial(self, user_id: UserId, tried: OwnMcpServer, trial: McpTrial) -> bool:
+    async def store_trial(self, user_id: UserId, tried: UserMcpServer, trial: McpTrial) -> bool:
         as_tried = {name: value for name, value in _document_of(tried).items() if name != "trial"}
         return await self._changed(user_id, as_tried, {"servers.$.trial": _trial_of(trial)})
 
-    async def sealed_under_other_key(self, key_id: str) -> AsyncIterator[tuple[UserId, OwnMcpServer]]:
+    async def sealed_under_other_key(self, key_id: str) -> AsyncIterator[tuple[UserId, UserMcpServer]]:
         wanted: Document = {"servers": {"$elemMatch": {"sealed.key_id": {"$exists": True, "$ne": key_id}}}}
         async with store_errors():
             users = [document.id async for document in McpServersDocument.find(wanted)]
@@ -73,7 +73,7 @@ def _without_server(name: str) -> Document:
     return {"$filter": {"input": "$servers", "cond": {"$ne": ["$$this.name", {"$literal": name}]}}}
 
 
-def _document_of(own: OwnMcpServer) -> dict[str, Any]:
+def _document_of(own: UserMcpServer) -> dict[str, Any]:
     server, sealed, trial = own.server, own.sealed, own.trial
     return {
         "name": server.name,
@@ -105,7 +105,7 @@ def _trial_of(trial: McpTrial) -> Document:
     }
 
 
-def _server_from(stored: dict[str, Any]) -> OwnMcpServer:
+def _server_from(stored: dict[str, Any]) -> UserMcpServer:
     tools, sealed, trial = stored["tools"], stored["sealed"], stored["trial"]
     server = McpServer(
         name=str(stored["name"]),
@@ -120,7 +120,7 @@ def _server_from(stored: dict[str, Any]) -> OwnMcpServer:
         source="user",
         client_id=str(stored.get("client_id", "")),
     )
-    return OwnMcpServer(
+    return UserMcpServer(
         server=server,
         sealed=None if sealed is None else Sealed(key_id=str(sealed["key_id"]), text=str(sealed["text"])),
         trial=None

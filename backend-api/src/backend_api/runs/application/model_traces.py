@@ -41,7 +41,7 @@ from backend_api.agent.model import (
     UsagePart,
 )
 from backend_api.agent.model_traces import OF_AN_AGENT, TracedSoFar
-from backend_api.agent.recorded import Body, Recorded
+from backend_api.agent.new_events import Body, NewEvent
 from backend_api.conversations.application.event_json import dump
 from backend_api.conversations.domain.model_call_quota import SessionCallQuota
 from backend_api.kit.errors import DomainError
@@ -67,7 +67,7 @@ class TraceStore(Protocol):
         """The calls that are stored already, by whichever worker."""
         ...
 
-    async def record_trace(self, item: Recorded) -> Event | None:
+    async def record_trace(self, item: NewEvent) -> Event | None:
         """Store it after everything passed in before. Raises what recording raises."""
         ...
 
@@ -199,11 +199,11 @@ class ModelTraces:
     async def _store_event(self, event: LlmRequest | LlmResponse, payload: dict[str, Any], text: str) -> Event | None:
         """Store the event with its payload in it, or beside it."""
         content = text.encode("utf-8", "replace")
-        item = Recorded(payload=replace(event, payload=payload))
+        item = NewEvent(payload=replace(event, payload=payload))
         if len(content) > INLINE_BYTES:
             reference = BodyReference(size=len(content), media_type=MEDIA_TYPE)
             body = Body(content=content, media_type=MEDIA_TYPE)
-            item = Recorded(payload=replace(event, body=reference), body=body)
+            item = NewEvent(payload=replace(event, body=reference), body=body)
         stored = await self._store.record_trace(item)
         if stored is not None and self._kept is not None:
             await self._kept.add(len(content))
@@ -220,7 +220,7 @@ class ModelTraces:
             agent_id=call.agent_id,
         )
         if not await self._has_room():
-            await self._store.record_trace(Recorded(payload=replace(told, omitted="limit")))
+            await self._store.record_trace(NewEvent(payload=replace(told, omitted="limit")))
             return
         known, stored = self._sent.get(call.agent_id), self._store.traced_so_far.requests.get(call.agent_id)
         if call.role == "title":
@@ -248,7 +248,7 @@ class ModelTraces:
             agent_id=call.agent_id,
         )
         if not await self._has_room():
-            await self._store.record_trace(Recorded(payload=replace(told, omitted="limit")))
+            await self._store.record_trace(NewEvent(payload=replace(told, omitted="limit")))
             return
         said = await asyncio.to_thread(self._payload_of, call)
         await self._store_event(told, said, dump(said))

@@ -13,7 +13,7 @@ from backend_api.agent.events import (
     ToolCalled,
 )
 from backend_api.agent.journal import OpenMessage
-from backend_api.agent.recorded import Recorded
+from backend_api.agent.new_events import NewEvent
 from backend_api.runs.application.run_stream import RunStream
 
 
@@ -25,9 +25,9 @@ class OpenAnswer:
         self._live = live
         self._message: OpenMessage | None = None
         self._unstored: list[StoredPayload] = []
-        self._preface: list[Recorded] = []
+        self._preface: list[NewEvent] = []
 
-    def begin(self, message: OpenMessage, preface: Sequence[Recorded]) -> None:
+    def begin(self, message: OpenMessage, preface: Sequence[NewEvent]) -> None:
         """Begin the next message; `preface` is stored right before it."""
         self._preface, self._message = [*preface], message
         self._live.open_message(message.seen_seq)
@@ -36,19 +36,19 @@ class OpenAnswer:
         """Keep finished texts until they are taken to be stored."""
         self._unstored += said
 
-    def take_whole(self) -> list[Recorded]:
+    def take_whole(self) -> list[NewEvent]:
         """Take the held texts, with their preface, to store them now."""
         unstored, self._unstored = self._unstored, []
-        return self.with_preface([Recorded(payload=payload) for payload in unstored])
+        return self.with_preface([NewEvent(payload=payload) for payload in unstored])
 
-    def take(self) -> list[Recorded]:
+    def take(self) -> list[NewEvent]:
         """Take all text that is not stored, the message as far as it came, to store it now."""
         message = self._message
         said, self._unstored = self._unstored, []
         if message is not None:
             said += message.so_far()
         self._message = None
-        return [Recorded(payload=payload) for payload in said]
+        return [NewEvent(payload=payload) for payload in said]
 
     def drop_preface(self) -> None:
         """Drop the preface: it is stored, or nothing will follow it."""
@@ -65,7 +65,7 @@ class OpenAnswer:
             case _:
                 pass
 
-    def with_preface(self, items: Sequence[Recorded]) -> list[Recorded]:
+    def with_preface(self, items: Sequence[NewEvent]) -> list[NewEvent]:
         """Put the notes sent to the model right before its answer to them."""
         is_said = any(is_answer_of(item.payload, None) for item in items)
         return [*self._preface, *items] if is_said else [*items]

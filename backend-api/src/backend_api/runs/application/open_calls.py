@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from backend_api.agent.changed_files import changed_by
 from backend_api.agent.events import MAX_PREVIEW_CHARACTERS, AttachmentRead, StoredPayload, ToolCalled, ToolFinished
-from backend_api.agent.recorded import Body, Recorded
+from backend_api.agent.new_events import Body, NewEvent
 from backend_api.agent.run_progress import RunProgress
 from backend_api.agent.shortening import shorten
 from backend_api.agent.tasks import TaskBoard
@@ -109,16 +109,16 @@ class OpenCalls:
         with _observed(call):
             yield call
 
-    def cut_all(self, reason: str, *, cancelled: bool) -> list[Recorded]:
+    def cut_all(self, reason: str, *, cancelled: bool) -> list[NewEvent]:
         """The ends of all open calls: a call ends after all calls of the sub-agent that works on it."""
         calls = sorted(self._recorded.values(), key=lambda called: called.agent_id is None)
         return self.cut(calls, reason, cancelled=cancelled)
 
-    def cut(self, calls: Sequence[ToolCalled], reason: str, *, cancelled: bool) -> list[Recorded]:
+    def cut(self, calls: Sequence[ToolCalled], reason: str, *, cancelled: bool) -> list[NewEvent]:
         """The results recorded of open calls that are cut from outside."""
         return [self._cut_result(called, reason, cancelled=cancelled) for called in calls]
 
-    def _cut_result(self, called: ToolCalled, reason: str, *, cancelled: bool) -> Recorded:
+    def _cut_result(self, called: ToolCalled, reason: str, *, cancelled: bool) -> NewEvent:
         call_id = called.call_id
         call = self.at_work.get(call_id)
         has_begun = call.has_begun if call is not None else call_id not in self._unbegun
@@ -141,7 +141,7 @@ class OpenCalls:
         )
 
 
-def items_of(finished: ToolFinished, outcome: Done) -> list[Recorded]:
+def items_of(finished: ToolFinished, outcome: Done) -> list[NewEvent]:
     """The records of a call that ended: its result, the files it changed, and its other events."""
     body = None
     if outcome.body is not None:
@@ -149,10 +149,10 @@ def items_of(finished: ToolFinished, outcome: Done) -> list[Recorded]:
     changed = changed_by(outcome)
     told = [*([] if changed is None else [changed]), *outcome.events]
     result = _result(finished, outcome.output, body, outcome.read)
-    return [result, *(Recorded(payload=payload) for payload in told)]
+    return [result, *(NewEvent(payload=payload) for payload in told)]
 
 
-def _result(finished: ToolFinished, output: str, body: Body | None = None, read: str | None = None) -> Recorded:
+def _result(finished: ToolFinished, output: str, body: Body | None = None, read: str | None = None) -> NewEvent:
     """The result of a call; output longer than the preview is stored beside it."""
     if body is None and len(output) > MAX_PREVIEW_CHARACTERS:
         body = Body(content=output.encode("utf-8", "replace"), media_type="text/plain")
@@ -160,7 +160,7 @@ def _result(finished: ToolFinished, output: str, body: Body | None = None, read:
         finished = replace(finished, body=body.reference())
     finished = replace(finished, preview=_sendable(shorten(output, MAX_PREVIEW_CHARACTERS)))
     read = _sendable(shorten(output if read is None else read, MAX_RESULT_CHARACTERS))
-    return Recorded(payload=finished, body=body, output=read if read != finished.preview else None)
+    return NewEvent(payload=finished, body=body, output=read if read != finished.preview else None)
 
 
 def _sendable(text: str) -> str:

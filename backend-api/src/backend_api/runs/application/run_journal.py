@@ -20,7 +20,7 @@ from backend_api.agent.events import (
 )
 from backend_api.agent.journal import OpenMessage
 from backend_api.agent.mcp_servers import KnownMcpServer
-from backend_api.agent.recorded import Recorded
+from backend_api.agent.new_events import NewEvent
 from backend_api.agent.session_choices import SessionChoices
 from backend_api.agent.team import Team
 from backend_api.agent.thread import Thread
@@ -189,13 +189,13 @@ class RunJournal:
     async def record(self, payloads: Sequence[StoredPayload]) -> None:
         await self.writes.record(payloads)
 
-    async def record_items(self, items: Sequence[Recorded], *, handled: int = 0) -> None:
+    async def record_items(self, items: Sequence[NewEvent], *, handled: int = 0) -> None:
         await self.writes.record_items(items, handled=handled)
 
     async def record_result(self, finished: ToolFinished, outcome: Done) -> None:
         await self.writes.record_result(finished, outcome)
 
-    def open_message(self, message: OpenMessage, preface: Sequence[Recorded] = ()) -> None:
+    def open_message(self, message: OpenMessage, preface: Sequence[NewEvent] = ()) -> None:
         self.writes.open_message(message, preface)
 
     async def wait(self, waits: Sequence[Wait]) -> bool:

@@ -18,8 +18,8 @@ from backend_api.agent.events import (
 )
 from backend_api.agent.journal import OpenMessage
 from backend_api.agent.model_traces import TracedSoFar
+from backend_api.agent.new_events import NewEvent
 from backend_api.agent.open_agents import OpenAgents
-from backend_api.agent.recorded import Recorded
 from backend_api.agent.tasks import TaskBoard
 from backend_api.agent.team import updated
 from backend_api.agent.threads import subagent_of
@@ -98,7 +98,7 @@ class RunWrites:
         """The stored model calls of the session."""
         return self._history.threads.traced
 
-    async def record_trace(self, item: Recorded) -> Event | None:
+    async def record_trace(self, item: NewEvent) -> Event | None:
         """Store a record of a model call, even if the call was just cut: nothing else depends on it."""
         async with self.writing:
             if self.has_ended:
@@ -120,18 +120,18 @@ class RunWrites:
 
     async def record(self, payloads: Sequence[StoredPayload], *, handled: int = 0) -> None:
         """Store these in one step; inbox messages up to the number `handled` are marked as handled with them."""
-        await self.record_items([Recorded(payload=payload) for payload in payloads], handled=handled)
+        await self.record_items([NewEvent(payload=payload) for payload in payloads], handled=handled)
 
     async def record_result(self, finished: ToolFinished, outcome: Done) -> None:
         """Store the end of a call, its long body beside it, and the files it changed."""
         await self.record_items(items_of(finished, outcome))
 
     @serialized
-    async def record_items(self, items: Sequence[Recorded], *, handled: int = 0) -> None:
+    async def record_items(self, items: Sequence[NewEvent], *, handled: int = 0) -> None:
         """Store these in one step."""
         await self._write(items, handled)
 
-    def open_message(self, message: OpenMessage, preface: Sequence[Recorded] = ()) -> None:
+    def open_message(self, message: OpenMessage, preface: Sequence[NewEvent] = ()) -> None:
         """The main agent's next message is being written; `preface` is stored right before it."""
         self.read_seq = message.seen_seq
         self._answer.begin(message, preface)
@@ -167,7 +167,7 @@ class RunWrites:
 
     async def _close_open(self, reason: str, *extra: StoredPayload, cancelled: bool = False, handled: int = 0) -> None:
         items = [*self._answer.take(), *self.calls.cut_all(reason, cancelled=cancelled)]
-        items += [Recorded(payload=payload) for payload in extra]
+        items += [NewEvent(payload=payload) for payload in extra]
         if items or handled:
             await self._write(items, handled)
 
@@ -186,7 +186,7 @@ class RunWrites:
     async def _finish(self, finished: RunFinished, *, seen_seq: int) -> bool:
         said, team = self._answer.take_whole(), self._history.threads.team
         # If a message prevents the end, the team has not left.
-        left = [Recorded(payload=updated(one, "left", reason="run_ended")) for one in team.present()]
+        left = [NewEvent(payload=updated(one, "left", reason="run_ended")) for one in team.present()]
         events = await self._ledger.finish(self._lease, finished, seen_seq=seen_seq, said=[*said, *left])
         self.has_ended = bool(events)
         if not events and said:
@@ -200,7 +200,7 @@ class RunWrites:
         async with self.writing:
             return
 
-    async def _write(self, items: Sequence[Recorded], handled: int) -> None:
+    async def _write(self, items: Sequence[NewEvent], handled: int) -> None:
         self.has_begun.set()
         items = self._agents.with_ends(self._answer.with_preface(items), self.calls.at_work)
         while True:
@@ -216,10 +216,10 @@ class RunWrites:
             self._note(item.payload)
         self.add_stored(events, items)
 
-    def _with_edits(self, item: Recorded) -> Recorded:
+    def _with_edits(self, item: NewEvent) -> NewEvent:
         return replace(item, payload=self.tasks.known()) if isinstance(item.payload, TasksUpdated) else item
 
-    def add_stored(self, events: Sequence[Event], items: Sequence[Recorded] = ()) -> None:
+    def add_stored(self, events: Sequence[Event], items: Sequence[NewEvent] = ()) -> None:
         """Show stored events, and add them to the history with the outputs that the model reads."""
         threads = self._history.threads
         version = threads.team.version

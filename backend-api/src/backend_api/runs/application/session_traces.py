@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from backend_api.agent.events import Event, LlmRequest, LlmResponse
 from backend_api.agent.model_traces import TracedSoFar
-from backend_api.agent.recorded import Recorded
+from backend_api.agent.new_events import NewEvent
 from backend_api.conversations.domain.model_call_quota import ModelCallQuota, SessionCallQuota
 from backend_api.conversations.ports import EventLog, SessionStream
 from backend_api.kit.ids import SessionId, UserId
@@ -55,7 +55,7 @@ class _SessionStore:
     session_id: SessionId
     traced_so_far: TracedSoFar = field(default_factory=TracedSoFar)
 
-    async def record_trace(self, item: Recorded) -> Event | None:
+    async def record_trace(self, item: NewEvent) -> Event | None:
         payload = item.payload
         if item.body is not None and isinstance(payload, LlmRequest | LlmResponse):
             payload = replace(payload, payload=json.loads(item.body.content), body=None)

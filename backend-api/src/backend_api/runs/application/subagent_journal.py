@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from backend_api.agent.approvals import Approval
 from backend_api.agent.catalogue import ResolvedModel
-from backend_api.agent.conversation import Conversation, OwnUse
+from backend_api.agent.conversation import Conversation, SubagentUsage
 from backend_api.agent.events import (
     NO_USAGE,
     AgentEvent,
@@ -22,7 +22,7 @@ from backend_api.agent.events import (
     UsageUpdated,
 )
 from backend_api.agent.journal import OpenMessage
-from backend_api.agent.recorded import Recorded
+from backend_api.agent.new_events import NewEvent
 from backend_api.agent.session_choices import SessionChoices
 from backend_api.agent.threads import subagent_of
 from backend_api.agent.tool import Delegate, Done, OpenCall, ToolCall
@@ -48,7 +48,7 @@ class SubagentJournal:
         """The agent's current waits."""
         self._call_id = call_id
         self._run = run
-        self._preface: list[Recorded] = []
+        self._preface: list[NewEvent] = []
 
     async def conversation(self) -> Conversation:
         thread, run_id = await self._run.thread(self.agent_id), self._run.lease.run.id
@@ -63,7 +63,7 @@ class SubagentJournal:
             turns_of_others=max(self._run.turns() - progress.last_turn, 0),
             chosen=self._run.known_choices(),
             others_at_work=self.others_at_work,
-            own=OwnUse(
+            own=SubagentUsage(
                 calls=progress.calls,
                 tokens=self.usage.new,
                 worked=run.worked - run.worked_before.get(self.agent_id, run.worked),
@@ -85,9 +85,9 @@ class SubagentJournal:
         await self._run.writes.record([started])
 
     async def record(self, payloads: Sequence[StoredPayload]) -> None:
-        await self.record_items([Recorded(payload=payload) for payload in payloads])
+        await self.record_items([NewEvent(payload=payload) for payload in payloads])
 
-    async def record_items(self, items: Sequence[Recorded]) -> None:
+    async def record_items(self, items: Sequence[NewEvent]) -> None:
         items = [replace(item, payload=self._with_agent_id(item.payload)) for item in items]
         if any(is_answer_of(item.payload, self.agent_id) for item in items):
             items, self._preface = [*self._preface, *items], []
@@ -129,7 +129,7 @@ class SubagentJournal:
     def tool_call(self, called: ToolCalled, delegate: Delegate | None = None) -> AbstractContextManager[ToolCall]:
         return self._run.calls.tool_call(replace(called, agent_id=self.agent_id), delegate)
 
-    def open_message(self, message: OpenMessage, preface: Sequence[Recorded] = ()) -> None:
+    def open_message(self, message: OpenMessage, preface: Sequence[NewEvent] = ()) -> None:
         del message
         self._preface = [replace(item, payload=self._with_agent_id(item.payload)) for item in preface]
 

@@ -10,7 +10,7 @@ from pymongo.asynchronous.client_session import AsyncClientSession
 
 from backend_api.agent.ending import cut_by_stop
 from backend_api.agent.events import NO_USAGE, Event, RunFinished, RunQueued, Usage, UsageUpdated
-from backend_api.agent.recorded import Recorded
+from backend_api.agent.new_events import NewEvent
 from backend_api.agent.waits import end
 from backend_api.conversations.application.event_json import dump, payload_fields
 from backend_api.conversations.domain.entity import Lease, Run, RunId, RunStatus, SessionStatus
@@ -52,7 +52,7 @@ class RunEndings:
         self._runs = database["runs"]
 
     async def finish(
-        self, lease: Lease, finished: RunFinished, *, seen_seq: int, said: Sequence[Recorded] = ()
+        self, lease: Lease, finished: RunFinished, *, seen_seq: int, said: Sequence[NewEvent] = ()
     ) -> list[Event]:
         """End a run; an unread message keeps it going, or gets a run of its own. The last answer is stored in the same
         transaction: until then it is live text, which a stop or a redirect keeps."""
@@ -176,7 +176,7 @@ class RunEndings:
         none_left: Document = {"$set": {"waits": [], "wait_until": None}}
         await self._runs.update_one({"_id": run["_id"]}, none_left | over(what), session=transaction)
         closed = await self._close(transaction, run["_id"], finished, session)
-        items.append(Recorded(payload=finished))
+        items.append(NewEvent(payload=finished))
         first, payloads = session["last_seq"] - len(items) + 1, [item.payload for item in items]
         events = number(session_id, first, session["updated_at"], run["_id"], payloads)
         await insert_recorded(self._database, transaction, events, items)

@@ -21,7 +21,7 @@ from backend_api.agent.events import (
     StoredPayload,
     TasksUpdated,
 )
-from backend_api.agent.recorded import Recorded
+from backend_api.agent.new_events import NewEvent
 from backend_api.agent.waits import Wait
 from backend_api.conversations.domain.entity import (
     Accepted,
@@ -324,7 +324,7 @@ class MongoRunLedger(RunEndings):
         if not changed.matched_count:
             raise LeaseLostError("The run was taken over after an interruption, or it ended.")
 
-    async def record(self, lease: Lease, items: Sequence[Recorded], *, handled: int = 0) -> list[Event]:
+    async def record(self, lease: Lease, items: Sequence[NewEvent], *, handled: int = 0) -> list[Event]:
         """Record items. The fence is checked by the same write that takes the numbers."""
         if not items:
             if handled:

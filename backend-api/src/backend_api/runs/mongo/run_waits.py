@@ -12,9 +12,9 @@ from pymongo.asynchronous.client_session import AsyncClientSession
 
 from backend_api.agent.approvals import Approval, PastDecision
 from backend_api.agent.events import ApprovalCall, Event, Question, ResolvedBy, RunQueued, SessionUpdated
+from backend_api.agent.new_events import NewEvent
 from backend_api.agent.plans import Plan
 from backend_api.agent.questions import Questions
-from backend_api.agent.recorded import Recorded
 from backend_api.agent.waits import (
     Answer,
     Ended,
@@ -138,10 +138,10 @@ async def end_waits(
         before = await _options_of(database, transaction, run["session_id"])
         options = {**before, **what.options}
         changed = changed_names(before, options)
-        items.append(Recorded(payload=SessionUpdated(options=options, changed_options=changed)))
+        items.append(NewEvent(payload=SessionUpdated(options=options, changed_options=changed)))
         moved["options"] = options
     if not what.left:
-        items.append(Recorded(payload=queued))
+        items.append(NewEvent(payload=queued))
     status = SessionStatus.WAITING if what.left else SessionStatus.QUEUED
     session = await database["sessions"].find_one_and_update(
         {"_id": run["session_id"], "active_run_id": run["_id"]},
@@ -269,7 +269,7 @@ def _moved(events: int, **values: Any) -> Document:
 
 
 async def _store(
-    database: Database, transaction: AsyncClientSession, session: Document, run_id: str, items: Sequence[Recorded]
+    database: Database, transaction: AsyncClientSession, session: Document, run_id: str, items: Sequence[NewEvent]
 ) -> list[Event]:
     first = session["last_seq"] - len(items) + 1
     events = number(session["_id"], first, session["updated_at"], run_id, [item.payload for item in items])

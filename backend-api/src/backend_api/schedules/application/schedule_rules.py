@@ -11,7 +11,7 @@ from backend_api.conversations.application.session_rules import OptionRules
 from backend_api.conversations.ports import SessionRepository
 from backend_api.kit.errors import InvalidError
 from backend_api.kit.ids import UserId
-from backend_api.kit.unseen import is_blank
+from backend_api.kit.invisible_characters import is_blank
 from backend_api.schedules.application.occurrences import first_at
 from backend_api.schedules.domain.entity import MAX_AHEAD, MAX_CRON_CHARACTERS, MAX_TEXT_CHARACTERS, Schedule
 from backend_api.schedules.ports import CronLines

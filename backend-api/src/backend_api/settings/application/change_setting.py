@@ -14,7 +14,7 @@ from backend_api.kit.ids import UserId
 from backend_api.settings.application.open_settings import OpenSettings, bound_to
 from backend_api.settings.application.try_search_key import NOT_ASKED
 from backend_api.settings.domain.base_urls import BaseUrls
-from backend_api.settings.domain.entity import OwnSettings
+from backend_api.settings.domain.entity import UserSettings
 from backend_api.settings.domain.table import ROLE_MODELS, SEARCH_KEYS, Setting
 from backend_api.settings.domain.values import FIELD, refused
 from backend_api.settings.ports import SecretBox, SettingsStore, UserCatalogues
@@ -40,7 +40,7 @@ class ChangeSetting:
     limiter: RateLimiter
     limits: Limits
 
-    async def __call__(self, user_id: UserId, setting: Setting, value: Any) -> OwnSettings:
+    async def __call__(self, user_id: UserId, setting: Setting, value: Any) -> UserSettings:
         """Set the setting, or unset it if `value` is None. A secret that belongs to the former value is removed with
         it."""
         await self.limiter.hit(f"settings:{user_id}", limit=self.limits.settings_per_minute, window_s=60)
@@ -58,7 +58,7 @@ class ChangeSetting:
             await self.store.notify_sessions(user_id, stored.version, model_id)
         return own
 
-    async def _checked(self, setting: Setting, value: Any, own: OwnSettings) -> Any:
+    async def _checked(self, setting: Setting, value: Any, own: UserSettings) -> Any:
         if setting.kind == "address":
             value = self.base_urls.check(value)
         if setting.kind == "tools":

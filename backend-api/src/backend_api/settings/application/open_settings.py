@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from backend_api.kit.ids import UserId
-from backend_api.settings.domain.entity import OwnSettings, StoredSettings
+from backend_api.settings.domain.entity import StoredSettings, UserSettings
 from backend_api.settings.domain.errors import SecretUnreadableError
 from backend_api.settings.ports import SecretBox, SettingsStore
 
@@ -22,13 +22,13 @@ class OpenSettings:
     store: SettingsStore
     box: SecretBox
 
-    async def __call__(self, user_id: UserId) -> OwnSettings:
+    async def __call__(self, user_id: UserId) -> UserSettings:
         return self.opened(user_id, await self.store.get(user_id))
 
-    def opened(self, user_id: UserId, stored: StoredSettings | None) -> OwnSettings:
+    def opened(self, user_id: UserId, stored: StoredSettings | None) -> UserSettings:
         """The settings with decrypted secrets; those that can't be decrypted are listed as `unreadable`."""
         if stored is None:
-            return OwnSettings(user_id=user_id)
+            return UserSettings(user_id=user_id)
         secrets: dict[str, str] = {}
         unreadable: set[str] = set()
         for name, sealed in stored.secrets.items():
@@ -36,7 +36,7 @@ class OpenSettings:
                 secrets[name] = self.box.open(sealed, bound_to=bound_to(user_id, name))
             except SecretUnreadableError:
                 unreadable.add(name)
-        return OwnSettings(
+        return UserSettings(
             user_id=user_id,
             version=stored.version,
             values=stored.values,

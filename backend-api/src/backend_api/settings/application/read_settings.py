@@ -11,7 +11,7 @@ from backend_api.kit.errors import InvalidError
 from backend_api.kit.ids import UserId
 from backend_api.settings.application.open_settings import OpenSettings
 from backend_api.settings.domain.base_urls import BaseUrls
-from backend_api.settings.domain.entity import OwnSettings
+from backend_api.settings.domain.entity import UserSettings
 from backend_api.settings.domain.table import DEFAULT_MODEL, ROLE_MODELS, SEARCH_KEYS, SETTINGS, Setting
 from backend_api.settings.ports import SecretBox, UserCatalogues
 
@@ -67,14 +67,14 @@ class ReadSettings:
         """Read one setting."""
         return (await self.shown(await self.open_settings(user_id), [setting]))[0]
 
-    async def shown(self, own: OwnSettings, settings: tuple[Setting, ...] | list[Setting]) -> list[ShownSetting]:
+    async def shown(self, own: UserSettings, settings: tuple[Setting, ...] | list[Setting]) -> list[ShownSetting]:
         """The shown form of these settings of a user."""
         async with self.catalogues.of(own) as catalogue:
             offered = {model.id: model for model in catalogue.models()}
         defaults = {**self.deployment.values, **self._default_models(own, offered)}
         return [self._show_setting(own, setting, defaults.get(setting.name), offered) for setting in settings]
 
-    def _default_models(self, own: OwnSettings, offered: Mapping[str, ModelInfo]) -> Mapping[str, Any]:
+    def _default_models(self, own: UserSettings, offered: Mapping[str, ModelInfo]) -> Mapping[str, Any]:
         """The deployment's default models, as far as they are used for this user."""
         default = self.deployment.values.get(DEFAULT_MODEL.name)
         roles = self.catalogues.deployment_roles(own)
@@ -82,7 +82,7 @@ class ReadSettings:
         return {**named, DEFAULT_MODEL.name: default if default in offered else None}
 
     def _show_setting(
-        self, own: OwnSettings, setting: Setting, default: Any, offered: Mapping[str, ModelInfo]
+        self, own: UserSettings, setting: Setting, default: Any, offered: Mapping[str, ModelInfo]
     ) -> ShownSetting:
         is_secret, is_own, secret = setting.kind == "secret", own.has(setting), own.secret(setting)
         value = own.value(setting) if is_own else default
@@ -105,7 +105,7 @@ class ReadSettings:
     def _is_unused(self, setting: Setting) -> bool:
         return setting in SEARCH_KEYS.values() and setting not in self.search_keys
 
-    def _problem(self, own: OwnSettings, setting: Setting, offered: Mapping[str, ModelInfo]) -> Problem | None:
+    def _problem(self, own: UserSettings, setting: Setting, offered: Mapping[str, ModelInfo]) -> Problem | None:
         if setting.name in own.unreadable:
             return "unreadable"
         if own.has(setting) and self._is_unused(setting):

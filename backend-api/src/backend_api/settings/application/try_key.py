@@ -24,7 +24,7 @@ from backend_api.kit.errors import InvalidError
 from backend_api.kit.ids import UserId
 from backend_api.settings.application.open_settings import OpenSettings
 from backend_api.settings.domain.base_urls import BaseUrls
-from backend_api.settings.domain.entity import OwnSettings
+from backend_api.settings.domain.entity import UserSettings
 from backend_api.settings.domain.table import PROVIDER_SETTINGS, ProviderSettings, Setting
 from backend_api.settings.ports import UserCatalogues
 from service_kit.amounts import duration_text
@@ -105,7 +105,7 @@ class TryKey:
             return ModelListing(outcome="no_such_model", detail="The provider lists no model that can be used here.")
         return ModelListing(outcome="ok", models=found.names, best=found.best)
 
-    def _trial_settings(self, own: OwnSettings, trial: Trial) -> OwnSettings:
+    def _trial_settings(self, own: UserSettings, trial: Trial) -> UserSettings:
         tried = PROVIDER_SETTINGS[trial.provider]
         for other in PROVIDER_SETTINGS.values():
             # The deployment may have the same model on offer.
@@ -123,7 +123,9 @@ class TryKey:
             self._checked_address(address)
         return own
 
-    def _with_address(self, base_url: str, own: OwnSettings, tried: ProviderSettings, *, has_key: bool) -> OwnSettings:
+    def _with_address(
+        self, base_url: str, own: UserSettings, tried: ProviderSettings, *, has_key: bool
+    ) -> UserSettings:
         if tried.base_url is None:
             raise InvalidError("Only keys of compatible servers can have an address.", field="body.base_url")
         address = self._checked_address(base_url) if base_url.strip() else None
@@ -167,7 +169,7 @@ def _outcome_of(error: ModelError) -> Outcome:
     return "unreachable"
 
 
-def _without_provider(own: OwnSettings, provider: ProviderSettings) -> OwnSettings:
+def _without_provider(own: UserSettings, provider: ProviderSettings) -> UserSettings:
     own = own.with_value(provider.key, None)
     return own.with_value(provider.base_url, None) if provider.base_url is not None else own
 

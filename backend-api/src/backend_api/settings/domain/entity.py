@@ -31,7 +31,7 @@ class StoredSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OwnSettings:
+class UserSettings:
     """A user's settings, ready to be used. `unreadable` are set, but sealed under a key that is not known here."""
 
     user_id: UserId
@@ -52,13 +52,13 @@ class OwnSettings:
         """Whether it is set, be it readable or not."""
         return setting.name in self.values or setting.name in self.secrets or setting.name in self.unreadable
 
-    def with_value(self, setting: Setting, value: Any) -> OwnSettings:
+    def with_value(self, setting: Setting, value: Any) -> UserSettings:
         """The settings with this one set, or unset if `value` is None."""
         values = {name: one for name, one in self.values.items() if name != setting.name}
         secrets = {name: one for name, one in self.secrets.items() if name != setting.name}
         if value is not None:
             (secrets if setting.kind == "secret" else values)[setting.name] = value
-        return OwnSettings(
+        return UserSettings(
             user_id=self.user_id,
             version=self.version,
             values=values,

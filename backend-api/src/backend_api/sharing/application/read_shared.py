@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, field
 
-from backend_api.agent.recorded import Body
+from backend_api.agent.new_events import Body
 from backend_api.conversations.application.follow_events import FollowEvents
 from backend_api.conversations.domain.entity import Session
 from backend_api.conversations.domain.errors import EventBodyNotFoundError, SessionNotFoundError

@@ -12,7 +12,7 @@ from backend_api.kit.http.ports import port
 from backend_api.kit.ids import SessionId
 from backend_api.sandboxes.http.user_content import content_headers
 from backend_api.sharing.application.export_session import ExportFormat, ExportSession
-from backend_api.sharing.http.workspace import OwnWorkspace
+from backend_api.sharing.http.workspace import OwnerWorkspace
 
 router = APIRouter(prefix="/api", tags=["sharing"])
 
@@ -31,7 +31,7 @@ async def export_session(
     session_id: str,
     caller: CurrentCaller,
     export_session: Annotated[ExportSession, port("export_session")],
-    workspace: OwnWorkspace,
+    workspace: OwnerWorkspace,
     format: Annotated[ExportFormat, Query()] = "md",  # noqa: A002 -- the name on the wire
     tools: bool = False,
     thinking: bool = False,

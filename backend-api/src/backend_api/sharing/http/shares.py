@@ -11,13 +11,13 @@ from pydantic import Field, field_validator
 from backend_api.conversations.ports import SessionRepository
 from backend_api.identity.http.caller import CurrentCaller
 from backend_api.kit.http.examples import with_example
-from backend_api.kit.http.own_origin import own_origin
 from backend_api.kit.http.ports import Options, port
 from backend_api.kit.http.schemas import AnswerBody, RequestBody, Time
+from backend_api.kit.http.server_origin import server_origin
 from backend_api.kit.ids import SessionId
 from backend_api.sharing.application.make_share import MAX_PASSPHRASE, MakeShare, WantedShare
 from backend_api.sharing.domain.entity import PARTS, Mode, Part, Share, ShareId
-from backend_api.sharing.http.workspace import OwnWorkspace
+from backend_api.sharing.http.workspace import OwnerWorkspace
 from backend_api.sharing.ports import Shares
 
 router = APIRouter(prefix="/api", tags=["sharing"])
@@ -105,7 +105,7 @@ async def make_share(
     response: Response,
     caller: CurrentCaller,
     make_share: Annotated[MakeShare, port("make_share")],
-    workspace: OwnWorkspace,
+    workspace: OwnerWorkspace,
     options: Options,
 ) -> MadeShareBody:
     """Make a link by which others read this conversation without an account."""
@@ -114,7 +114,7 @@ async def make_share(
     )
     share, token = await make_share(SessionId(session_id), caller.user.id, wanted, workspace)
     response.headers["Cache-Control"] = "no-store"
-    origin = options.public_url or own_origin(request.scope, options)
+    origin = options.public_url or server_origin(request.scope, options)
     # The part after the hash is sent to no server: it is in no log and in no Referer.
     return MadeShareBody.model_validate(
         _fields(share, make_share.clock()) | {"url": f"{origin}/share/{share.id}#{token}"}

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from fastapi import Depends
 
-from backend_api.conversations.application.own_sandbox import OwnSandbox
+from backend_api.conversations.application.session_sandbox import SessionSandbox
 from backend_api.kit.http.ports import port
 from backend_api.kit.ids import SessionId, UserId
 from backend_api.sandboxes.ports import Workspace
@@ -19,11 +19,11 @@ from backend_api.sharing.ports import WorkspaceArchive
 class DownloadedWorkspace:
     """`WorkspaceArchive` of the session's sandbox, which is started if need be."""
 
-    own_sandbox: OwnSandbox
+    session_sandbox: SessionSandbox
     workspace: Workspace
 
     async def pieces(self, session_id: SessionId, user_id: UserId) -> AsyncIterator[bytes]:
-        sandbox = await self.own_sandbox(session_id, user_id)
+        sandbox = await self.session_sandbox(session_id, user_id)
         async with self.workspace.download(sandbox, "") as download:
             async for chunk in download.chunks:
                 yield chunk
@@ -31,9 +31,10 @@ class DownloadedWorkspace:
 
 # A coroutine, because the framework calls a class in a thread.
 async def _archive(
-    own_sandbox: Annotated[OwnSandbox, port("own_sandbox")], workspace: Annotated[Workspace, port("workspace")]
+    session_sandbox: Annotated[SessionSandbox, port("session_sandbox")],
+    workspace: Annotated[Workspace, port("workspace")],
 ) -> WorkspaceArchive:
-    return DownloadedWorkspace(own_sandbox, workspace)
+    return DownloadedWorkspace(session_sandbox, workspace)
 
 
-OwnWorkspace = Annotated[WorkspaceArchive, Depends(_archive)]
+OwnerWorkspace = Annotated[WorkspaceArchive, Depends(_archive)]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from backend_api.kit.ids import UserId
 from backend_api.skills.application.add_skill import AddSkill
-from backend_api.skills.application.own_skills import OwnSkills
+from backend_api.skills.application.user_skills import UserSkills
 from backend_api.skills.domain.entity import SkillEntry
 from backend_api.skills.domain.errors import SkillTakenError
 from backend_api.skills.ports import SkillDownloads
@@ -20,7 +20,7 @@ class InstallSkill:
     """
 
     add: AddSkill
-    own: OwnSkills
+    own: UserSkills
     downloads: SkillDownloads
 
     async def __call__(

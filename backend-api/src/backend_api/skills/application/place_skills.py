@@ -11,7 +11,7 @@ from weakref import WeakValueDictionary
 from backend_api.kit.errors import DomainError
 from backend_api.kit.ids import UserId
 from backend_api.sandboxes.domain.entity import Sandbox
-from backend_api.skills.application.own_skills import OwnSkills
+from backend_api.skills.application.user_skills import UserSkills
 from backend_api.skills.domain.entity import ROOT
 from backend_api.skills.ports import SkillArchives, SkillFolders
 from service_kit.amounts import duration_text
@@ -38,7 +38,7 @@ class PlaceSkills:
     not tried again until it is read again, and does not stop the others."""
 
     def __init__(
-        self, own: OwnSkills, archives: SkillArchives, folders: SkillFolders, *, within_s: float = WITHIN_S
+        self, own: UserSkills, archives: SkillArchives, folders: SkillFolders, *, within_s: float = WITHIN_S
     ) -> None:
         self._own = own
         self._archives = archives

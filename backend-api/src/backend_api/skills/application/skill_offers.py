@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from backend_api.kit.ids import UserId
-from backend_api.skills.application.own_skills import OwnSkills
+from backend_api.skills.application.user_skills import UserSkills
 from backend_api.skills.domain.entity import SkillEntry
 
 
@@ -22,7 +22,7 @@ class SkillOffer:
 class SkillOffers:
     """The skills of everybody, `shared`, and the user's own, which replace those of the same name."""
 
-    own: OwnSkills
+    own: UserSkills
     shared: Sequence[SkillOffer] = field(init=False)
 
     def __post_init__(self) -> None:

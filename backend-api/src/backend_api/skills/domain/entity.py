@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
-from backend_api.kit.unseen import UNSEEN
+from backend_api.kit.invisible_characters import INVISIBLE
 from backend_api.skills.domain.errors import SkillRefusedError
 
 MAX_NAME_CHARACTERS = 64
@@ -71,7 +71,7 @@ class Skill:
                 f"The description of {self.name} must be one line of at most {MAX_DESCRIPTION_CHARACTERS} characters "
                 "that says what the skill is for and when to use it."
             )
-        if unseen := UNSEEN.search(text + self.instructions):
+        if unseen := INVISIBLE.search(text + self.instructions):
             raise SkillRefusedError(f"{MAIN} has the invisible character U+{ord(unseen.group()):04X}. Remove it.")
         if not self.instructions.strip():
             raise SkillRefusedError(f"{MAIN} has no text below its front matter.")

@@ -43,24 +43,22 @@ def inside(found: object, name: str) -> object:
     return cast("dict[str, object]", found).get(name) if isinstance(found, dict) else None
 
 
-def hits_of(
-    results: object, provider: str, *, limit: int, url: str = "url", title: str = "title", snippet: str
-) -> list[Hit]:
-    """The first results that are pages; `url`, `title` and `snippet` are the provider's names of these fields. Raises
+def hits_of(results: object, provider: str, *, limit: int, url: str = "url", snippet: str) -> list[Hit]:
+    """The first results that are pages; `url` and `snippet` are the provider's names of these fields. Raises
     `SearchUnavailableError` if the value is no list."""
     if not isinstance(results, list):
         raise _malformed(provider)
-    found = _hits(cast("list[object]", results), url, title, snippet)
+    found = _hits(cast("list[object]", results), url, snippet)
     return [hit for hit, _ in zip(found, range(limit), strict=False)]
 
 
-def _hits(results: Sequence[object], url: str, title: str, snippet: str) -> Iterator[Hit]:
+def _hits(results: Sequence[object], url: str, snippet: str) -> Iterator[Hit]:
     for one in results:
         if not isinstance(one, dict):
             continue
         fields = cast("dict[str, object]", one)
         address = _text(fields.get(url))
-        hit = hit_of(_text(fields.get(title)) or address, address, _text(fields.get(snippet)))
+        hit = hit_of(_text(fields.get("title")) or address, address, _text(fields.get(snippet)))
         if hit is not None:
             yield hit
 

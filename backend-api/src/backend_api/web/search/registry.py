@@ -87,7 +87,7 @@ def search_provider(given: SearchSettings, http: ApiClient) -> SearchProvider | 
     return PROVIDERS[name].build(http, given) if name != NONE else None
 
 
-def own_keys(setting: str) -> tuple[KeyedSearch, ...]:
+def user_keys(setting: str) -> tuple[KeyedSearch, ...]:
     """The providers that use a user's own key if there is one; of several the first."""
     return tuple(name for name in SEARCH_KEYS if setting in (AUTO, name))
 

@@ -20,7 +20,7 @@ SPACES = (
 )
 PACKAGE = "http://schemas.openxmlformats.org/package/2006"
 HEAD = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
-UNSEEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
+INVISIBLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 INLINE = re.compile(
     r"(?P<code>`[^`]+`)|\*\*(?P<bold>.+?)\*\*|(?<!\w)[*_](?P<italic>[^*_\s](?:[^*_]*[^*_\s])?)[*_](?!\w)"
     r"|!\[(?P<image>[^\]]*)\]\((?P<place>[^)]*)\)|\[(?P<text>[^\]]+)\]\((?P<link>[^)\s]+)\)"
@@ -110,7 +110,7 @@ class Document:
 
 def drawing(number: int, described: str, picture: Picture) -> str:
     size = f'cx="{picture.width}" cy="{picture.height}"'
-    named = f'id="{number}" name="Picture {number}" descr={quoteattr(UNSEEN.sub("", described))}'
+    named = f'id="{number}" name="Picture {number}" descr={quoteattr(INVISIBLE.sub("", described))}'
     return (
         f'<w:r><w:drawing><wp:inline distT="0" distB="0" distL="0" distR="0"><wp:extent {size}/><wp:docPr {named}/>'
         f'<a:graphic><a:graphicData uri="{DRAW}/picture"><pic:pic><pic:nvPicPr><pic:cNvPr {named}/><pic:cNvPicPr/>'
@@ -124,7 +124,7 @@ def run(text: str, marks: str) -> str:
     if not text:
         return ""
     look = f"<w:rPr>{marks}</w:rPr>" if marks else ""
-    return f'<w:r>{look}<w:t xml:space="preserve">{escape(UNSEEN.sub("", text))}</w:t></w:r>'
+    return f'<w:r>{look}<w:t xml:space="preserve">{escape(INVISIBLE.sub("", text))}</w:t></w:r>'
 
 
 def cells_of(line: str) -> list[str]:
@@ -269,7 +269,7 @@ def write(document: Document, out: Path, title: str) -> None:
     )
     core = (
         f'{HEAD}<cp:coreProperties xmlns:cp="{PACKAGE}/metadata/core-properties" '
-        f'xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>{escape(UNSEEN.sub("", title))}</dc:title>'
+        f'xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>{escape(INVISIBLE.sub("", title))}</dc:title>'
         "</cp:coreProperties>"
     )
     section = (

@@ -9,7 +9,7 @@ from pathlib import Path
 from blocks import MOST_CODE, MOST_COLUMNS, MOST_ROWS, MOST_SIGNS, cells_of, is_rule, sides_in, wide
 from pictures import Picture, read_picture
 
-UNSEEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
+INVISIBLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 MOST_POINTS, MOST_WORDS = 6, 14
 PICTURE_WIDE, BODY_HIGH = 5_200_000, 4_300_000
 
@@ -38,7 +38,7 @@ def parse(text: str, folder: Path) -> list[Slide]:
         at += 1
         if slides and line.startswith("```"):
             end = next((one for one in range(at, len(lines)) if lines[one].startswith("```")), len(lines))
-            shown_on(slides, "the code").code = [UNSEEN.sub("", one.expandtabs(4)) for one in lines[at:end]]
+            shown_on(slides, "the code").code = [INVISIBLE.sub("", one.expandtabs(4)) for one in lines[at:end]]
             at = end + 1
         elif slides and "|" in line and at < len(lines) and is_rule(lines[at]):
             rows, sides = [cells_of(line, plain)], sides_in(lines[at])
@@ -79,7 +79,7 @@ def shown_on(slides: list[Slide], what: str) -> Slide:
 
 def plain(text: str) -> str:
     text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)
-    return UNSEEN.sub("", re.sub(r"\*\*|__|`", "", text))
+    return INVISIBLE.sub("", re.sub(r"\*\*|__|`", "", text))
 
 
 def crowded(slides: list[Slide]) -> list[str]:

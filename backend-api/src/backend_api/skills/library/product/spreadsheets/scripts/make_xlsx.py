@@ -13,7 +13,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,14})(?:\.\d+)?(?:[eE][+-]?\d{1,3})?")
 DATE = re.compile(r"\d{4}-\d\d-\d\d")
-UNSEEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
+INVISIBLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 PACKAGE = "http://schemas.openxmlformats.org/package/2006"
@@ -45,7 +45,7 @@ def column(index: int) -> str:
 
 def cell(reference: str, text: str, style: int) -> str:
     mark = f' s="{style}"' if style else ""
-    text = UNSEEN.sub("", text)
+    text = INVISIBLE.sub("", text)
     if not text:
         return ""
     if text.startswith("=") and style != HEADING:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from typing import Any, cast
 
-UNSEEN = re.compile(
+INVISIBLE = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters, but tabs and the ends of lines
     r"\xad\u034f\u061c\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"  # of formatting
     r"\u115f\u1160\u17b4\u17b5\u3164\uffa0"  # letters without a shape
@@ -21,20 +21,20 @@ _SIGNS_OF_DRAWING = "\ufe0e\ufe0f\u2800"
 TAGS = re.compile("[\U000e0000-\U000e0fff]")
 """The tag characters, which can spell whole texts. For text that people write in any language, whose words and emoji
 use the others."""
-UNTYPED = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]|{TAGS.pattern}")
+UNTYPEABLE = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]|{TAGS.pattern}")
 """Tags, control characters but tabs and line ends, and halves of characters: nobody types any of them."""
 
 
 def is_blank(text: str) -> bool:
     """Whether nothing in it is visible: only white space, control characters, or signs without a shape."""
-    return not UNSEEN.sub("", text).translate(dict.fromkeys(map(ord, _SIGNS_OF_DRAWING))).strip()
+    return not INVISIBLE.sub("", text).translate(dict.fromkeys(map(ord, _SIGNS_OF_DRAWING))).strip()
 
 
 NUL_FAULT = "it contains the character NUL (U+0000), which is not allowed: leave it out"
 BLANK_FAULT = "it has only white space or invisible characters: write something"
 
 
-def says_nothing(text: str) -> bool:
+def is_written_blank(text: str) -> bool:
     """Whether a text was written that has nothing visible. An empty text does not count: where it is allowed, it means
     that there is none."""
     return bool(text) and is_blank(text)

@@ -22,7 +22,7 @@ KEY_NAME = "your key in the settings"
 
 
 @dataclass(frozen=True, slots=True)
-class OwnSearch:
+class UserSearch:
     """Reads the settings for each search, so that a new key applies at once. `providers` are those that accept users'
     keys."""
 

@@ -22,7 +22,7 @@ class Body:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recorded:
+class NewEvent:
     """A stored payload with its long body, if it has one, and `output`, the text the model reads of a result if that is
     not the preview."""
 

@@ -12,7 +12,7 @@ from backend_api.skills.ports import SkillLibrary, SkillStore
 
 
 @dataclass(frozen=True, slots=True)
-class OwnSkills:
+class UserSkills:
     """Skills available to one user, never another user's. All methods raise `StoreUnavailableError`."""
 
     store: SkillStore

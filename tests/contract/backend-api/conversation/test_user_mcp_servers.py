@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 
 from backend_api.mcp.domain.entity import McpServer
-from backend_api.mcp.domain.user_servers import MAX_OWN_SERVERS, McpTrial, OwnMcpServer, TooManyMcpServersError
+from backend_api.mcp.domain.user_servers import MAX_USER_SERVERS, McpTrial, TooManyMcpServersError, UserMcpServer
 from backend_api.settings.domain.entity import Sealed
 from support.backend_stores import ANNA, BERT, MongoStores
 
 TRIAL = McpTrial(config="c", at=datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC), status="ready", tools=["a"], error="$e")
 
 
-def server(name: str, url: str = "https://x.example.org/$x", **fields: Any) -> OwnMcpServer:
-    return OwnMcpServer(server=McpServer(name=name, transport="http", url=url, source="user"), **fields)
+def server(name: str, url: str = "https://x.example.org/$x", **fields: Any) -> UserMcpServer:
+    return UserMcpServer(server=McpServer(name=name, transport="http", url=url, source="user"), **fields)
 
 
 async def test_each_is_kept_whole_by_its_name_replaced_and_deleted(stores: MongoStores) -> None:
@@ -32,15 +32,15 @@ async def test_each_is_kept_whole_by_its_name_replaced_and_deleted(stores: Mongo
         tools=frozenset({"get_*", "$put"}),
         source="user",
     )
-    wiki = OwnMcpServer(server=whole, sealed=Sealed(key_id="k", text="t"), trial=TRIAL)
+    wiki = UserMcpServer(server=whole, sealed=Sealed(key_id="k", text="t"), trial=TRIAL)
     await stores.mcp_servers.put(ANNA, wiki)
     await stores.mcp_servers.put(ANNA, server("box"))
     assert list(await stores.mcp_servers.of(ANNA)) == [server("box"), wiki]
     await stores.mcp_servers.put(ANNA, server("wiki"))
     assert list(await stores.mcp_servers.of(ANNA)) == [server("box"), server("wiki")]
     program = McpServer(name="box", transport="stdio", command="$run", args=("a", "$b"), env={"KEY": ""}, source="user")
-    await stores.mcp_servers.put(ANNA, OwnMcpServer(server=program))
-    assert list(await stores.mcp_servers.of(ANNA)) == [OwnMcpServer(server=program), server("wiki")]
+    await stores.mcp_servers.put(ANNA, UserMcpServer(server=program))
+    assert list(await stores.mcp_servers.of(ANNA)) == [UserMcpServer(server=program), server("wiki")]
     assert await stores.mcp_servers.delete(ANNA, "wiki")
     assert not await stores.mcp_servers.delete(ANNA, "wiki")
 
@@ -54,7 +54,7 @@ async def test_those_of_another_user_are_never_seen_changed_or_deleted(stores: M
 
 
 async def test_there_are_never_more_than_there_may_be_however_many_come_at_once(stores: MongoStores) -> None:
-    wanted = [stores.mcp_servers.put(ANNA, server(f"s{number}")) for number in range(MAX_OWN_SERVERS + 3)]
+    wanted = [stores.mcp_servers.put(ANNA, server(f"s{number}")) for number in range(MAX_USER_SERVERS + 3)]
     ended = await asyncio.gather(*wanted, return_exceptions=True)
     assert sum(isinstance(one, TooManyMcpServersError) for one in ended) == 3
     kept = [one.server.name for one in await stores.mcp_servers.of(ANNA)]
@@ -74,7 +74,7 @@ async def test_there_are_never_more_than_there_may_be_however_many_come_at_once(
     ids=["address", "values", "enabled", "gone"],
 )
 async def test_what_came_of_trying_one_is_kept_only_where_it_still_is_the_same(
-    stores: MongoStores, meanwhile: OwnMcpServer | None
+    stores: MongoStores, meanwhile: UserMcpServer | None
 ) -> None:
     tried = server("wiki", sealed=Sealed(key_id="k", text="t"))
     await stores.mcp_servers.put(ANNA, server("box"))

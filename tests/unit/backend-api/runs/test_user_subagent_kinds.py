@@ -15,9 +15,9 @@ from backend_api.agent.events import (
     ToolFinished,
 )
 from backend_api.agent.model import FinishPart, TextPart
+from backend_api.agent.new_events import NewEvent
 from backend_api.agent.options import Options
 from backend_api.agent.preset import Preset, Presets, PresetText
-from backend_api.agent.recorded import Recorded
 from backend_api.agent.subagent_kinds import BUILT_IN, SubagentKind
 from backend_api.agent.threads import subagent_of
 from backend_api.agent.tool import Done
@@ -93,7 +93,7 @@ async def test_one_of_a_kind_that_the_product_has_no_more_goes_on_and_only_looks
     arguments = {"description": "It", "prompt": "it", "agent_type": "scout"}
     handed = ToolCalled(call_id="c", name="task", arguments=arguments, phrase="", read_only=True, turn=1)
     began = SubagentStarted(subagent_id=subagent_of("c"), kind="scout", task="it", parent_call_id="c")
-    await stage.ledger.record(lease, [Recorded(payload=handed), Recorded(payload=began)])
+    await stage.ledger.record(lease, [NewEvent(payload=handed), NewEvent(payload=began)])
 
     async def die() -> None:
         ledger.has_died.set()

@@ -18,7 +18,7 @@ QUEUE_S = 8.0
 
 
 @dataclass(frozen=True, slots=True)
-class OwnSandbox:
+class SessionSandbox:
     """Returns the session's sandbox, and starts it if needed. Raises `SessionNotFoundError`, `SandboxQueuedError`,
     `SandboxUnavailableError`."""
 

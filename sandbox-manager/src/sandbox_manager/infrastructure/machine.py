@@ -1,10 +1,19 @@
-"""Free memory of this machine."""
+"""The clock and the free memory of this machine."""
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 _MEMINFO = Path("/proc/meminfo")
+
+
+class SystemClock:
+    """UTC, cut to the milliseconds MongoDB stores, so that a time read back equals the one written."""
+
+    def now(self) -> datetime:
+        now = datetime.now(UTC)
+        return now.replace(microsecond=now.microsecond // 1000 * 1000)
 
 
 def free_memory() -> int | None:

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from backend_api.kit.ids import UserId
 from backend_api.mcp.domain.entity import McpServer, McpTarget
-from backend_api.mcp.domain.user_servers import OwnMcpServer, OwnMcpServers, SecretValues
+from backend_api.mcp.domain.user_servers import SecretValues, UserMcpServer, UserMcpServers
 from backend_api.settings.domain.errors import SecretUnreadableError
 from backend_api.settings.ports import SecretBox
 
@@ -19,7 +19,7 @@ class ServersOfUsers:
     """The servers of a user: the deployment's, `shared`, and those the user added. If both have one name, the shared
     one is used."""
 
-    store: OwnMcpServers
+    store: UserMcpServers
     box: SecretBox
     shared: Sequence[McpTarget] = field(default=())
 
@@ -28,12 +28,12 @@ class ServersOfUsers:
         found = [self.target(user_id, own) for own in await self.store.of(user_id) if own.server.enabled]
         return [target for target in found if target is not None]
 
-    def target(self, user_id: UserId, own: OwnMcpServer) -> McpTarget | None:
+    def target(self, user_id: UserId, own: UserMcpServer) -> McpTarget | None:
         """The server with its secrets opened, or None if they can't be decrypted any more."""
         values = self.opened(user_id, own)
         return None if values is None else target_of(own.server, values)
 
-    def opened(self, user_id: UserId, own: OwnMcpServer) -> SecretValues | None:
+    def opened(self, user_id: UserId, own: UserMcpServer) -> SecretValues | None:
         """The decrypted secrets, or None if they can't be decrypted any more."""
         if own.sealed is None:
             return SecretValues()
@@ -44,15 +44,15 @@ class ServersOfUsers:
         said = cast("dict[str, Any]", json.loads(text))
         return SecretValues(said["env"], said["headers"], said.get("client_secret", ""))
 
-    def sealed(self, user_id: UserId, server: McpServer) -> OwnMcpServer:
+    def sealed(self, user_id: UserId, server: McpServer) -> UserMcpServer:
         """The server in its stored form. Raises `SecretsOffError` if it has secrets and they can't be sealed."""
         names = dict.fromkeys(server.env, ""), dict.fromkeys(server.headers, "")
         bare = replace(server, env=names[0], headers=names[1], client_secret="")
         if not server.env and not server.headers and not server.client_secret:
-            return OwnMcpServer(server=bare)
+            return UserMcpServer(server=bare)
         values = {"env": {**server.env}, "headers": {**server.headers}, "client_secret": server.client_secret}
         text = json.dumps(values)
-        return OwnMcpServer(server=bare, sealed=self.box.seal(text, bound_to=bound_to(user_id, server.name)))
+        return UserMcpServer(server=bare, sealed=self.box.seal(text, bound_to=bound_to(user_id, server.name)))
 
     async def find(self, user_id: UserId, name: str) -> McpTarget | None:
         """The server this name stands for, or None if there is none or its secrets can't be decrypted. Raises

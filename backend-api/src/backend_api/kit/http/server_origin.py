@@ -11,7 +11,7 @@ from backend_api.kit.http.hosts import KnownHosts, host_name
 from backend_api.kit.http.ports import WebOptions
 
 
-def own_origin(scope: Scope, options: WebOptions) -> str:
+def server_origin(scope: Scope, options: WebOptions) -> str:
     """The origin of a request, or empty if its Host may be anybody's.
 
     The edge accepts every IP address as a Host, since no page can point one at us. An address we send others to must be
