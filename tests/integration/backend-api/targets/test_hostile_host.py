@@ -50,7 +50,8 @@ async def endless(name: bytes) -> AsyncIterator[bytes]:
 
 @pytest.fixture
 async def hostile(tmp_path: Path) -> AsyncGenerator[Hostile]:
-    pair, own = AsyncsshKeys().generate("tests"), cast("asyncssh.SSHKey", cast("Any", asyncssh).generate_private_key("ssh-ed25519"))
+    pair = AsyncsshKeys().generate("tests")
+    own = cast("asyncssh.SSHKey", cast("Any", asyncssh).generate_private_key("ssh-ed25519"))
     made = list[Hostile]()
 
     class Server(asyncssh.SSHServer):
