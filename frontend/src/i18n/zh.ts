@@ -1182,6 +1182,8 @@ const zh: Texts = {
     back: '返回列表',
     count: '没有论文 | 1 篇论文 | {count} 篇论文',
     list: '你收藏的论文',
+    notKept: '不在你的论文中',
+    cited: '{name}：{title}。在论文中打开',
     record: '选中的论文',
     pick: '选择一篇论文，查看摘要和你的笔记。',
     none: '这里还没有论文。可以按 DOI 添加、导入文件，或让智能体查找并收藏。',
