@@ -4,6 +4,7 @@ check and marked in what is exported, and all others resolve."""
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 import pypdfium2
