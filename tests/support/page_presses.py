@@ -16,7 +16,7 @@ from playwright.async_api import Error as PageError
 
 from support.api_client import ApiClient
 from support.page_rest import until_at_rest
-from support.page_states import Made, Places, State, ask_for_decision, make, make_papers, make_talk, show
+from support.page_states import Made, Places, State, ask_for_decision, make, make_papers, make_schedule, make_talk, show
 
 CONTROLS = Path(__file__).with_name("page_controls.js").read_text(encoding="utf-8")
 CAME_MS = 3_000
@@ -265,6 +265,8 @@ async def mended(api: ApiClient, made: Made) -> Made:
         if one["source"] == "user" and (one["category"], one["key"]) != ("appearance", "face"):
             await api.http.delete(f"/settings/{one['category']}/{one['key']}")
     await api.json("PUT", "/settings/appearance/face", json={"value": "developer"})
+    if not (await api.json("GET", "/schedules"))["items"]:
+        await make_schedule(api)
     if not await _is_there(api, f"/sessions/{made.tools}") or await _is_told_otherwise(api, made):
         await api.http.delete(f"/sessions/{made.tools}")
         made = replace(made, **await make_talk(api))

@@ -309,11 +309,16 @@ STATES: tuple[State, ...] = (
 
 async def make(api: ApiClient, places: Places) -> Made:
     """All that the states show."""
-    when: dict[str, Any] = {"text": "Sum up the news", "cron": "0 8 * * 1", "timezone": "Europe/Berlin"}
-    await api.json("POST", "/schedules", json=when, expect=201)
+    await make_schedule(api)
     await _be_known(places.accounts)
     decisions = {name: await ask_for_decision(api, name) for name in DECISIONS}
     return Made(**decisions, **await make_talk(api), **await make_papers(api))
+
+
+async def make_schedule(api: ApiClient) -> None:
+    """The only one."""
+    when: dict[str, Any] = {"text": "Sum up the news", "cron": "0 8 * * 1", "timezone": "Europe/Berlin"}
+    await api.json("POST", "/schedules", json=when, expect=201)
 
 
 async def make_talk(api: ApiClient) -> dict[str, Any]:

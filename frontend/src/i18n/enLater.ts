@@ -96,6 +96,7 @@ export default {
     cronHint: 'Minute, hour, day of month, month, day of week: 0 9 * * 1-5 is 9:00, Monday to Friday.',
     zone: 'Time zone',
     where: 'Sent to',
+    whereHint: 'To have it sent to a conversation, open that first.',
     inNew: 'A new conversation each time',
     here: 'This conversation: {title}',
     inOne: 'The conversation “{title}”',

@@ -1574,6 +1574,7 @@ const zh: Texts = {
     cronHint: '依次为分、时、日、月、星期：0 9 * * 1-5 表示周一至周五 9:00。',
     zone: '时区',
     where: '发送到',
+    whereHint: '要发送到某个对话，请先打开那个对话。',
     inNew: '每次新建一个对话',
     here: '当前对话：{title}',
     inOne: '对话“{title}”',
