@@ -8,10 +8,10 @@ from typing import Any
 
 import httpx
 import pytest
+from backend_api.conversations.application.own_sandbox import OwnSandbox
 from respx import MockRouter
 
 from backend_api.agent.events import SandboxUpdated
-from backend_api.conversations.application.own_sandbox import OwnSandbox
 from backend_api.kit.ids import SessionId
 from backend_api.sandboxes.domain.choices import USUAL, SandboxConfiguration
 from backend_api.sandboxes.domain.entity import Scope
