@@ -8,10 +8,10 @@ from typing import Any
 
 import httpx
 import pytest
-from backend_api.conversations.application.own_sandbox import OwnSandbox
 from respx import MockRouter
 
 from backend_api.agent.events import SandboxUpdated
+from backend_api.conversations.application.session_sandbox import SessionSandbox
 from backend_api.kit.ids import SessionId
 from backend_api.sandboxes.domain.choices import USUAL, SandboxConfiguration
 from backend_api.sandboxes.domain.entity import Scope
@@ -272,7 +272,7 @@ async def test_activity_is_told_at_most_every_twenty_seconds() -> None:
 async def test_what_is_there_is_used_though_its_use_can_not_be_told() -> None:
     manager, stage = Manager(READY), Stage()
     client = manager.client()
-    own = OwnSandbox(stage.sessions, client)
+    own = SessionSandbox(stage.sessions, client)
     session_id = await stage.open_session()
     await client.keep_alive(session_id)
     manager.now = 15.0
