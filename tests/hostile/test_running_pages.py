@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import re
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -35,6 +37,48 @@ const attempt = async (name, act) => { try { await act(); tried.push(name) } cat
   document.getElementById('said').textContent = `ran in ${origin}: [${tried}] ${document.images[0].naturalWidth}`;
 })();
 """
+
+LEAK = """<!doctype html><link rel=preconnect href="http://127.0.0.1:{tcp}"><p id=said>still</p>
+<iframe id=empty></iframe><iframe id=written srcdoc="<p>x"></iframe><script>
+const gathered = [];
+const leak = async (name, Connection) => {{
+  const one = new Connection({{iceServers: [
+    {{urls: 'stun:127.0.0.1:{udp}'}}, {{urls: 'turn:127.0.0.1:{udp}', username: 'what it read', credential: 'x'}}]}});
+  one.createDataChannel('x');
+  const done = new Promise((end) => {{ one.onicecandidate = ({{candidate}}) => candidate || end() }});
+  await one.setLocalDescription(await one.createOffer());
+  await done;
+  gathered.push(name);
+}};
+(async () => {{
+  await leak('page', RTCPeerConnection);
+  for (const id of ['empty', 'written']) {{
+    const found = document.getElementById(id).contentWindow;
+    try {{ await leak(id, found.RTCPeerConnection) }} catch (error) {{ gathered.push(`${{id}} refused`) }}
+  }}
+  document.getElementById('said').textContent = `gathered ${{gathered}}`;
+}})();
+</script>"""
+
+
+@asynccontextmanager
+async def listening() -> AsyncGenerator[tuple[int, int, list[str]]]:
+    """Ports of UDP and TCP, and what came in there."""
+    seen = list[str]()
+
+    class Datagrams(asyncio.DatagramProtocol):
+        def datagram_received(self, data: bytes, addr: tuple[str, int]) -> None:
+            seen.append(f"{len(data)} bytes by UDP")
+
+    def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        seen.append("a connection")
+        writer.close()
+
+    loop = asyncio.get_running_loop()
+    transport, _ = await loop.create_datagram_endpoint(Datagrams, local_addr=("127.0.0.1", 0))
+    async with await asyncio.start_server(connected, "127.0.0.1", 0) as server:
+        yield transport.get_extra_info("sockname")[1], server.sockets[0].getsockname()[1], seen
+    transport.close()
 
 
 @asynccontextmanager
@@ -86,3 +130,28 @@ async def test_a_page_runs_with_what_is_beside_it_and_has_nothing_of_ours(
                 for path in ("", "?download=true", "/app.js", "/.hidden/said.md", "/img/%2e%2e/.hidden/said.md")
             ]
             assert statuses == [404, 404, 200, 404, 404]
+
+
+async def test_a_page_that_runs_sends_nothing_by_webrtc_nor_by_a_connection_made_ahead(
+    mongo_server: Server, redis_server: Server, mongo_database_name: str, tmp_path: Path
+) -> None:
+    with running_endpoint(tmp_path) as endpoint:
+        site = endpoint.workspace / "site"
+        site.mkdir(parents=True)
+        async with (
+            Endpoints(FixedTokens(endpoint)) as endpoints,
+            listening() as (udp, tcp, seen),
+            run_gateway(
+                mongo_server.uri, mongo_database_name, redis_server.uri, files=ToolApiWorkspace(endpoints)
+            ) as gateway,
+        ):
+            (site / "index.html").write_text(LEAK.format(udp=udp, tcp=tcp))
+            anna = await gateway.user("anna")
+            session_id = await gateway.session(anna)
+            body = {"path": "site", "folder": True, "running": True}
+            made = await gateway.client.post(f"/api/sessions/{session_id}/files/link", json=body, headers=anna)
+            token = made.json()["url"].rpartition("/")[2]
+            async with shown(gateway, f"/api/files/{token}/index.html") as page:
+                said = page.frame_locator("iframe").locator("#said")
+                await expect(said).to_have_text(re.compile("gathered page,"), timeout=90_000)
+            assert seen == []

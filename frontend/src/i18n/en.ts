@@ -1237,6 +1237,7 @@ export default {
     stop: 'Stop the agent (in the message box)',
     page: 'Scroll the conversation, also from the message box',
     decide: 'Approve or refuse what is asked (while it is in view, outside of a field)',
+    region: 'Go to the next part of the page',
     rename: 'Rename the conversation (in the list)',
     list: 'Show this list (outside of a field)',
   },

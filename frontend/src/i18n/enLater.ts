@@ -589,6 +589,8 @@ export default {
     back: 'Back to the list',
     count: 'No papers | 1 paper | {count} papers',
     list: 'Papers that you keep',
+    notKept: 'Not in your papers',
+    cited: '{name}: {title}. Open in Papers',
     record: 'The chosen paper',
     pick: 'Choose a paper to read its abstract and your notes.',
     none: 'No papers here yet. Add one by its DOI, import a file, or ask the agent to find and keep some.',

@@ -262,5 +262,6 @@ export const zhProblems = {
   memory_too_large: '超出了记忆的大小上限（每条 4,096 字节，总共 64 KB）。',
   precondition: '它在读取之后已被修改。',
   figure_missing: '找不到这张图，或它不是图片，或它太大。',
+  figure_unusable: '这张图已损坏，或引用了其他图片，PDF 中无法显示，会在原处注明。',
   too_slow: '接收太慢，连接已关闭。请重新连接。',
 }

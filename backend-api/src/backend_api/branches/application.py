@@ -215,7 +215,7 @@ class Branches:
         source = await self.sessions.get(session_id, user_id)
         target_id = _target_id(session_id, message_id, request_id)
         if request_id is not None and await self.store.is_begun(target_id):
-            return await self._begun(target_id, user_id)
+            return await self._wait_for_branch(target_id, user_id)
         event, tree = await self._find(session_id, message_id)
         if event.run_id is not None and event.run_id == source.active_run_id:
             raise RunActiveError("This turn is not over. Stop it first, or wait for its end.")
@@ -240,10 +240,10 @@ class Branches:
         try:
             await self.store.copy(source, target, ranges, at_most=self.limits.sessions_in_all)
         except RequestRepeatedError:
-            return await self._begun(target_id, user_id)
+            return await self._wait_for_branch(target_id, user_id)
         return await self.sessions.get(target.id, user_id)
 
-    async def _begun(self, target_id: SessionId, user_id: UserId) -> Session:
+    async def _wait_for_branch(self, target_id: SessionId, user_id: UserId) -> Session:
         """The conversation that the same request begins, once all is copied."""
         for pause_s in _COPY_WAITS_S:
             try:

@@ -29,6 +29,7 @@ from backend_api.research.keys import TrySourceKey, UserKeys
 from backend_api.research.matching import MatchFile
 from backend_api.research.mongo import HeldDocument, MongoCorpus, RecordDocument
 from backend_api.research.mongo_files import AttachedFileDocument, MongoAttachedFiles
+from backend_api.research.naming import NameRecords
 from backend_api.research.papers import Papers
 from backend_api.research.ports import Keys, Source
 from backend_api.research.programs.running import ImportPrograms, TextPrograms
@@ -97,8 +98,8 @@ async def open_research(
     sessions: SessionRepository,
     paper_sources: Sequence[Source] = SOURCES,
 ) -> AsyncGenerator[Parts]:
-    """Open the module. Ports: `research`, a `Research`, and `source_budget`, which other tools that query sources
-    share."""
+    """Open the module. Ports: `research`, a `Research`; `source_budget`, which other tools that query sources share;
+    `name_records`, a `NameRecords`."""
     answers = RedisAnswers(redis)
     keys = UserKeys(deployment=settings.keys, open_settings=open_settings, owner=owner_of_lookups)
     web = Web(fetcher=fetcher, throttle=RedisThrottle(redis), keys=keys, urls=settings.research_source_urls)
@@ -133,7 +134,7 @@ async def open_research(
     own = LocalTools([*paper_tools(papers, texts, budget, read_texts), *corpus_tools(corpus)])
     findings = FindingsTools(CheckFindings(corpus=corpus, texts=read_texts))
     yield Parts(
-        ports={"research": research, "source_budget": budget},
+        ports={"research": research, "source_budget": budget, "name_records": NameRecords(corpus)},
         tools=[own, findings] if settings.enable_research else [],
     )
 

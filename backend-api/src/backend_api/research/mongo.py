@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import binascii
 import re
@@ -280,6 +281,15 @@ def _length(text: str) -> dict[str, Any]:
     return {"$strLenCP": {"$ifNull": [text, ""]}}
 
 
+_closing = set[asyncio.Future[None]]()
+
+
+async def _close(cursor: Any) -> None:
+    with suppress(StoreUnavailableError):
+        async with store_errors():
+            await cursor.close()
+
+
 async def _batches(
     matching: dict[str, Any], most: int, projection: Mapping[str, Any] | None = None
 ) -> AsyncGenerator[list[dict[str, Any]]]:
@@ -292,9 +302,11 @@ async def _batches(
                 return
             yield found
     finally:
-        with suppress(StoreUnavailableError):
-            async with store_errors():
-                await cursor.close()
+        closing = asyncio.ensure_future(_close(cursor))
+        # A request that was cancelled waits for nothing, and the cursor would stay open at the server.
+        _closing.add(closing)
+        closing.add_done_callback(_closing.discard)
+        await asyncio.wait({closing})
 
 
 def _in_batches(records: Sequence[Record]) -> list[list[Record]]:

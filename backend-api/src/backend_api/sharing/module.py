@@ -27,7 +27,7 @@ from backend_api.sharing.application.read_shared import CHECK_S, ReadShared
 from backend_api.sharing.http import exports, public, shares
 from backend_api.sharing.mongo.documents import DOCUMENTS
 from backend_api.sharing.mongo.shares import MongoShares
-from backend_api.sharing.ports import PrintTalk
+from backend_api.sharing.ports import NameRecords, PrintTalk
 
 
 class SharingSettings(BaseSettings):
@@ -52,6 +52,7 @@ async def open_sharing(
     limits: Limits,
     clock: Callable[[], float],
     print_talk: PrintTalk | None = None,
+    name_records: NameRecords | None = None,
 ) -> AsyncGenerator[Parts]:
     """Open sharing. Ports: `shares`, the use cases that make, open and read links, and `export_session`."""
     log, stored = MongoEventLog(database), MongoShares()
@@ -84,7 +85,9 @@ async def open_sharing(
             "read_shared": ReadShared(
                 shares=stored, log=log, owner=owner, owner_mask=owner_mask, follow=follow, clock=clock
             ),
-            "export_session": ExportSession(sessions=sessions, log=log, owner_mask=owner_mask, print_talk=print_talk),
+            "export_session": ExportSession(
+                sessions=sessions, log=log, owner_mask=owner_mask, print_talk=print_talk, name_records=name_records
+            ),
         }
     )
 

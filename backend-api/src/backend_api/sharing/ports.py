@@ -52,3 +52,11 @@ class PrintTalk(Protocol):
         """`owner` is the user for whom it is made. Sections are Markdown, each by itself. Raises a `DomainError` that
         says why there is none."""
         ...
+
+
+class NameRecords(Protocol):
+    """Replaces the ids of papers that a user keeps by what a reader elsewhere understands."""
+
+    async def __call__(self, user_id: UserId, text: str) -> str:
+        """The text, which is Markdown, with titles and addresses. Raises `StoreUnavailableError`."""
+        ...

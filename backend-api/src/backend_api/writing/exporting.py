@@ -46,9 +46,11 @@ class Export:
         return await self.renderer.render(await self._rendering(user_id, project, wanted, figures, failed))
 
     async def all_problems(self, user_id: UserId, project: Project, read_figure: ReadFigure) -> Check:
-        """All problems that prevent an export, of citations and of figures. Raises `ExportInvalidError`."""
+        """All problems of citations and of figures. Raises `ExportInvalidError` and `ExportFailedError`."""
         check = await self.check(user_id, project)
         figures = await self.figures(project, read_figure, EXPORT)
+        unusable = await self.renderer.unusable(user_id, figures.found)
+        figures = replace(figures, unseen={**figures.unseen, **unusable})
         return replace(check, findings=[*check.findings, *figure_findings(project, figures)])
 
     async def preview(self, user_id: UserId, project: Project, read_figure: ReadFigure) -> bytes:

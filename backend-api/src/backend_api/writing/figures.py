@@ -29,6 +29,9 @@ _DETAILS: Mapping[Unseen, str] = {
     "missing": "The figure {path} is not in the workspace, or too large. Create it, or remove it from the text.",
     "no_picture": "{path} is not a picture. Figures must be PNG, JPEG, GIF, WebP or SVG.",
     "too_large": "The figure {path} is too large.",
+    "linked": "The figure {path} links to another picture, which is not loaded: a PDF says so in its place. Embed that "
+    "picture in it.",
+    "damaged": "The figure {path} can't be read: a PDF says so in its place. Create it again.",
 }
 
 
@@ -66,12 +69,12 @@ class CollectFigures:
 
 
 def figure_findings(project: Project, figures: Figures) -> Iterable[Finding]:
-    """A problem at each place of a figure that can't be shown."""
+    """A problem at each place of a figure that can't be shown, and a warning where that is so in a PDF alone."""
     for one in figures_in(project):
         if reason := figures.unseen.get(one.path):
             yield Finding(
-                code="figure_missing",
-                severity="error",
+                code="figure_unusable" if reason in ("linked", "damaged") else "figure_missing",
+                severity="warning" if reason in ("linked", "damaged") else "error",
                 detail=_DETAILS[reason].format(path=one.path[:200]),
                 section_id=one.section_id,
                 at=one.at,

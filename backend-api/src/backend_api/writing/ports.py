@@ -11,7 +11,7 @@ from backend_api.research.domain import Paper, Record
 from backend_api.writing.domain import Project, ProjectId, Revision
 
 Format = Literal["markdown", "latex", "pdf", "docx", "html"]
-Unseen = Literal["missing", "no_picture", "too_large"]
+Unseen = Literal["missing", "no_picture", "too_large", "linked", "damaged"]
 """Reasons why a figure can't be shown."""
 
 
@@ -123,5 +123,10 @@ class Renderer(Protocol):
     """Makes documents, each in a process of its own, with limits of time and memory."""
 
     async def render(self, wanted: Rendering) -> bytes:
-        """Make a document. Raises `ExportInvalidError` and `ExportFailedError`."""
+        """Make a document. A figure that can't be set in a PDF is told in its place. Raises `ExportInvalidError` and
+        `ExportFailedError`."""
+        ...
+
+    async def unusable(self, owner: str, figures: Mapping[str, bytes]) -> Mapping[str, Unseen]:
+        """The figures, by their paths, that can't be set in a PDF. Raises `ExportFailedError`."""
         ...

@@ -1,5 +1,6 @@
 import { onScopeDispose, reactive, ref, shallowRef, watch } from 'vue'
 import { call, callRaw } from '@/api/client'
+import { forgetRecord } from './records'
 import type { CorpusAdded, CorpusImport, CorpusMatch, CorpusPage, CorpusRecord, CorpusTag } from '@/api/types'
 
 const TYPED_MS = 250
@@ -90,6 +91,7 @@ export function useCorpus(sessionId: () => string = () => '') {
   }
   async function remove(id: string): Promise<void> {
     await call('DELETE', `/corpus/${encodeURIComponent(id)}`)
+    forgetRecord(id)
     await load()
   }
   async function takeIn(file: File): Promise<CorpusImport> {

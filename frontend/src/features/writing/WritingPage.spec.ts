@@ -205,4 +205,32 @@ describe('the page of writing', () => {
     await vi.waitFor(() => expect(asked()).toBe(false))
     expect(server.calls.find(({ method }) => method === 'PATCH')?.body).toMatchObject({ title: 'A study of nets' })
   })
+  it('shows nothing older than what was saved, however late an answer comes', async () => {
+    const asked: ((answer: Response) => void)[] = []
+    await show({
+      'GET /writing/prj_1': () => new Promise<Response>((resolve) => asked.push(resolve)),
+      'PUT /writing/prj_1/sections/s1': () => json(withSection({ text: 'Two.', etag: 'two' })),
+    })
+    await vi.waitFor(() => expect(asked).toHaveLength(1))
+    asked[0]?.(json(project))
+    await type('Text of “Introduction”', 'Two.')
+    document.dispatchEvent(new Event('visibilitychange'))
+    await vi.waitFor(() => expect(asked).toHaveLength(2))
+    await userEvent.click(screen.getByRole('button', { name: 'Save' }))
+    await screen.findByText('Saved.')
+    asked[1]?.(json(project))
+    await new Promise((resolve) => setTimeout(resolve))
+    expect(screen.getByLabelText<HTMLTextAreaElement>('Text of “Introduction”').value).toBe('Two.')
+  })
+  it('has the bibliography below the text on a phone', async () => {
+    vi.stubGlobal('matchMedia', (media: string) => ({
+      ...{ media, matches: media.includes('max-width') },
+      ...{ addEventListener: () => undefined, removeEventListener: () => undefined },
+    }))
+    await show()
+    const text = await screen.findByLabelText('Text of “Introduction”')
+    const list = screen.getByRole('region', { name: 'Bibliography' })
+    expect(within(list).getByText('Deep learning')).toBeTruthy()
+    expect(text.compareDocumentPosition(list) & Node.DOCUMENT_POSITION_FOLLOWING).toBeTruthy()
+  })
 })

@@ -28,16 +28,9 @@ const suggestion = {
 }
 const first = { id: 's1', title: 'Introduction', level: 1, brief: '', text: TEXT, etag: 'one', suggestion }
 const second = { ...first, id: 's2', title: 'Method', text: '', etag: 'm', suggestion: null }
-const reference = {
-  key: 'lecun2015deep',
-  record_id: 'rec_1',
-  title: 'Deep learning',
-  authors: ['Yann LeCun'],
-  year: 2015,
-}
 const project = {
   ...{ id: 'prj_1', title: 'A study', kind: 'paper', style: 'apa', language: 'en', authors: [], etag: 'p1' },
-  ...{ sections: [first, second], outline_etag: 'o1', sessions: [], bibliography: [reference] },
+  ...{ sections: [first, second], outline_etag: 'o1', sessions: [], bibliography: [] },
   ...{ created_at: '2026-01-01T00:00:00Z', updated_at: '2026-01-01T00:00:00Z' },
 }
 const withFirst = (change: object) => ({ ...project, sections: [{ ...first, ...change }, second] })
@@ -242,37 +235,4 @@ describe('text that is not saved', () => {
     await vi.waitFor(async () => expect((await field(OWN)).value).toBe('Saved there.'))
     expect(screen.queryByRole('alert')).toBeNull()
   })
-})
-
-it('shows nothing older than what was saved, however late an answer comes', async () => {
-  const { state } = serve()
-  const asked: ((answer: Response) => void)[] = []
-  startFakeServer({
-    'GET /writing/styles': () => json([]),
-    'GET /writing/prj_1': () => new Promise<Response>((resolve) => asked.push(resolve)),
-    'PUT /writing/prj_1/sections/s1': () => json(withFirst({ text: 'New.', etag: 'two' })),
-  })
-  open()
-  await vi.waitFor(() => expect(asked).toHaveLength(1))
-  asked[0]?.(json(state.now))
-  await write(OWN, 'New.')
-  document.dispatchEvent(new Event('visibilitychange'))
-  await vi.waitFor(() => expect(asked).toHaveLength(2))
-  await press('Save')
-  await screen.findByText('Saved.')
-  asked[1]?.(json(state.now))
-  await new Promise((resolve) => setTimeout(resolve))
-  expect((await field(OWN)).value).toBe('New.')
-})
-it('has the bibliography below the text on a phone', async () => {
-  vi.stubGlobal('matchMedia', (media: string) => ({
-    ...{ media, matches: media.includes('max-width') },
-    ...{ addEventListener: () => undefined, removeEventListener: () => undefined },
-  }))
-  serve()
-  open()
-  const list = await screen.findByRole('region', { name: 'Bibliography' })
-  expect(within(list).getByText('Deep learning')).toBeTruthy()
-  const own = await field(OWN)
-  expect(own.compareDocumentPosition(list) & Node.DOCUMENT_POSITION_FOLLOWING).toBeTruthy()
 })

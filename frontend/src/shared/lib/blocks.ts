@@ -7,6 +7,7 @@ import { withFootnotes } from './footnotes'
 import { withLineBreaks } from './lineBreaks'
 import { withFormulas } from './mathSyntax'
 import { withAlignedCells, withScrolledTables } from './tables'
+import { withRecords } from './records'
 import { withTaskLists } from './taskLists'
 import { withTextDirection } from './textDirection'
 import { withWorkspacePaths } from './workspacePath'
@@ -36,6 +37,7 @@ withTextDirection(markdown)
 withCallouts(markdown)
 withDetails(markdown)
 withFootnotes(markdown)
+withRecords(markdown)
 
 const UPRIGHT = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u
 const FEW = 24

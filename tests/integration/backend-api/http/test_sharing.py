@@ -414,6 +414,28 @@ async def test_a_conversation_is_exported_as_markdown_and_json(gateway: Gateway)
     assert (await gateway.client.get(url, params={"format": "docx"}, headers=anna)).status_code == 422
 
 
+async def test_papers_are_named_by_title_and_address_in_what_is_read_elsewhere(gateway: Gateway) -> None:
+    anna, bert = await gateway.user("anna"), await gateway.user("bert")
+    bibtex = b"@article{l, title={Deep *learning*}, author={LeCun, Yann}, year=2015, doi={10.1038/nature14539}}"
+    for headers in (anna, bert):
+        file = {"file": ("refs.bib", bibtex)}
+        made = await gateway.client.post("/api/corpus/import?format=bibtex", files=file, headers=headers, timeout=240)
+        assert made.status_code == 201, made.text
+    own, foreign = [
+        (await gateway.client.get("/api/corpus", headers=headers)).json()["items"][0]["id"] for headers in (anna, bert)
+    ]
+    text = f"It learns [`{own}`, abstract; {own}, p. 2]. Not [{foreign}]."
+    session_id = await written(gateway, anna, [WORK[0], MessageCompleted(message_id="a1", text=text)])
+    url = f"/api/sessions/{session_id}/export"
+    markdown = (await gateway.client.get(url, headers=anna)).text
+    name = r"Deep \*learning\*, 2015, https://doi.org/10.1038/nature14539"
+    assert f"It learns [{name}, abstract; {name}, p. 2]. Not [{foreign}]." in markdown
+    printed = (await gateway.client.get(url, params={"format": "pdf"}, headers=anna)).content
+    assert "Deep *learning*, 2015, https://doi.org/10.1038/nature14539" in " ".join(pdf_text(printed).split())
+    exported = (await gateway.client.get(url, params={"format": "json"}, headers=anna)).json()
+    assert exported["events"][-1]["text"] == text
+
+
 async def test_a_conversation_is_exported_as_pages_whose_text_can_be_selected(
     gateway: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:

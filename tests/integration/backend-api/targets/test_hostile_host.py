@@ -50,7 +50,8 @@ async def endless(name: bytes) -> AsyncIterator[bytes]:
 
 @pytest.fixture
 async def hostile(tmp_path: Path) -> AsyncGenerator[Hostile]:
-    pair, own = AsyncsshKeys().generate("tests"), cast("asyncssh.SSHKey", cast("Any", asyncssh).generate_private_key("ssh-ed25519"))
+    pair = AsyncsshKeys().generate("tests")
+    own = cast("asyncssh.SSHKey", cast("Any", asyncssh).generate_private_key("ssh-ed25519"))
     made = list[Hostile]()
 
     class Server(asyncssh.SSHServer):
@@ -145,6 +146,8 @@ async def test_a_packet_of_nothing_but_names_is_refused_before_it_is_taken_apart
         with pytest.raises(SandboxLostError):
             await hostile.list()
     assert hostile.sent >= 300_000
+    hostile.names = lambda: of(b"good.txt")
+    assert (await hostile.list()).output == "good.txt", "the next call connects anew"
 
 
 @pytest.mark.parametrize("is_silent", [False, True], ids=["in-the-listing", "also-at-its-end"])

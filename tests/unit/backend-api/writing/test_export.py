@@ -276,6 +276,68 @@ async def test_figures_of_the_workspace_are_in_the_document() -> None:
             assert any(name.endswith(".png") for name in zipfile.ZipFile(io.BytesIO(made)).namelist())
 
 
+LINKED = """<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="9" height="9">
+<image {}href="{}" width="5" height="5"/></svg>"""
+LABELS = ("figure not shown, as it links to another picture", "figure can't be shown")
+
+
+async def test_a_figure_that_cannot_be_set_is_told_in_its_place_and_loads_nothing() -> None:
+    asked = list[str]()
+
+    async def listen(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked.append((await reader.readline()).decode())
+        writer.close()
+
+    async with await asyncio.start_server(listen, "127.0.0.1", 0) as server:
+        address = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/x.png"
+        figures = {
+            "one.svg": LINKED.format("xlink:", address).encode(),
+            "two.svg": LINKED.format("", "file:///etc/passwd").encode(),
+            "three.svg": LINKED.format("", "../../../../etc/hostname").encode(),
+            "good.svg": b'<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"></svg>',
+            "cut.png": PNG[:30],
+            "good.png": PNG,
+        }
+        text = "Begin. " + " ".join(f"![A plot]({path})" for path in figures)
+        text += f' ![far]({address}) ![file](file:///etc/passwd) [a link]({address}) #import "@preview/x:0.1.0"'
+        for form in FORMATS:
+            made = await ExportPrograms().render(rendering(form, text, figures=figures))
+            if form != "pdf":
+                continue
+            told = " ".join(pdf_text(made).split())
+            for path, label in (
+                *((one, LABELS[0]) for one in ("one.svg", "two.svg", "three.svg")),
+                ("cut.png", LABELS[1]),
+            ):
+                assert f"[{label}: {path}]" in told
+            assert "good" not in told
+            assert "Begin." in told
+            assert "root:" not in told
+        unusable = await ExportPrograms().unusable("anna", figures)
+    assert unusable == {"one.svg": "linked", "two.svg": "linked", "three.svg": "linked", "cut.png": "damaged"}
+    assert asked == []
+
+
+async def test_a_link_to_a_name_that_is_not_there_is_its_words_and_one_that_is_there_twice_leads_to_the_first() -> None:
+    cited, *_ = references()
+    texts = (
+        "# Same\n\n[to none](#missing) [to one](#same) [to a part](#sec-s2) [to a source](#ref-k2) [@k2]",
+        "# Same\n\n[over there](#same) []{#refs} [x]{#ref-k2} [the *words* `of` it](#gone){#same}",
+    )
+    for form in FORMATS:
+        made = await ExportPrograms().render(rendering(form, *texts, references=[cited]))
+        if form == "pdf":
+            told = " ".join(pdf_text(made).split())
+            assert "to none to one to a part to a source" in told
+            assert "the words of it" in told
+        elif form == "html":
+            text = made.decode()
+            assert 'href="#missing"' not in text
+            assert 'href="#same"' in text
+            assert text.count('id="same"') == 1
+            assert text.count('id="ref-k2"') == 1
+
+
 def test_what_is_no_picture_is_none() -> None:
     assert [picture_ending(one) for one in (PNG, b"<svg xmlns='x'>", b"%!PS", b"\\input", b"")] == [
         "png",

@@ -4,6 +4,7 @@ check and marked in what is exported, and all others resolve."""
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 import pypdfium2
@@ -20,7 +21,7 @@ from backend_api.writing.domain import Project
 from backend_api.writing.errors import CitationsFailedError
 from backend_api.writing.exporting import Export
 from backend_api.writing.figures import CollectFigures
-from backend_api.writing.ports import Rendering
+from backend_api.writing.ports import Rendering, Unseen
 from backend_api.writing.programs.running import ExportPrograms
 from backend_api.writing.projects import Projects
 from backend_api.writing.tools import writing_tools
@@ -133,6 +134,9 @@ async def test_a_run_that_has_used_up_its_calls_to_sources_checks_no_citations()
     class NoRenderer:
         async def render(self, wanted: Rendering) -> bytes:
             raise NotImplementedError
+
+        async def unusable(self, owner: str, figures: Mapping[str, bytes]) -> Mapping[str, Unseen]:
+            return {}
 
     export = Export(records=records, check=check, figures=NO_FIGURES, renderer=NoRenderer())
     writing = Writing(projects=Projects(store=store, now=lambda: AT), records=records, check=check, export=export)

@@ -216,7 +216,8 @@ async def upload_files(
 ) -> UploadedBody:
     """Upload files into the workspace; returns their paths.
 
-    If a name is taken, the file gets a number, such as `image (2).png`, so that no file is lost. With `replace=true` it
+    If a name is taken, the file gets a number, such as `image (2).png`, so that no file is lost. A file that is there
+    already with the same content stays the only one, so that what was cut off can be sent again. With `replace=true` it
     replaces the file that has its name.
     """
     await sessions.get(SessionId(session_id), caller.user.id)

@@ -14,6 +14,9 @@ RUN = (
     "media-src 'self' data: blob:; form-action 'none'; base-uri 'none'; frame-ancestors 'self'"
 )
 """Its origin is none: it has nothing of ours, reads no answer, and loads only what is beside it."""
+RUN_CONNECTIONS = "(response-origin)"
+"""All that it may connect to. Of browsers that know this header it holds what no content policy does, as WebRTC and
+connections made ahead, also in frames that the page makes."""
 _ON_ITS_OWN = f"{SANDBOX}; style-src 'unsafe-inline'; img-src 'self' data:; media-src 'self'"
 MAX_NAME_CHARACTERS = 150
 # Control characters, and characters that change the writing direction: they make a name look like another one.
@@ -50,6 +53,7 @@ def running_headers(name: str, head: bytes, *, is_framed: bool) -> dict[str, str
         "Content-Type": media_type,
         "Content-Disposition": f"{'attachment' if is_saved else 'inline'}; {_file_name(name)}",
         "Content-Security-Policy": RUN,
+        "Connection-Allowlist": RUN_CONNECTIONS,
         "Referrer-Policy": "no-referrer",
         "X-Content-Type-Options": "nosniff",
         "Cache-Control": "private, no-store",

@@ -19,7 +19,7 @@ from backend_api.sharing.application.owner_mask import Hiding, OwnerMask
 from backend_api.sharing.domain.errors import NoPdfError, SharedFilesTooLargeError, TooLongToPrintError
 from backend_api.sharing.domain.markdown import language_of, markdown_of, printed_of
 from backend_api.sharing.domain.shown import Fields, shown_fields
-from backend_api.sharing.ports import PrintTalk, WorkspaceArchive
+from backend_api.sharing.ports import NameRecords, PrintTalk, WorkspaceArchive
 
 ExportFormat = Literal["md", "json", "pdf", "zip"]
 PAGE = 500
@@ -53,6 +53,7 @@ class ExportSession:
     log: EventLog
     owner_mask: OwnerMask
     print_talk: PrintTalk | None = None
+    name_records: NameRecords | None = None
 
     async def __call__(
         self,
@@ -94,9 +95,19 @@ class ExportSession:
                 if is_within and (fields := shown_fields(event, include)) is not None:
                     yield hiding.value(fields)
 
+    async def _read_elsewhere(
+        self, session: Session, include: frozenset[str], hiding: Hiding
+    ) -> AsyncGenerator[Fields]:
+        """As `_shown`, with titles in place of the ids of papers in what the agent says."""
+        async for fields in self._shown(session, include, hiding):
+            if self.name_records is None or fields["type"] != "message.completed":
+                yield fields
+            else:
+                yield {**fields, "text": await self.name_records(session.user_id, fields["text"])}
+
     async def _markdown(self, session: Session, include: frozenset[str], hiding: Hiding) -> AsyncGenerator[bytes]:
         yield f"# {hiding.text(session.title).strip() or 'Conversation'}\n".encode()
-        async for fields in self._shown(session, include, hiding):
+        async for fields in self._read_elsewhere(session, include, hiding):
             if text := markdown_of(fields):
                 yield f"\n{text}\n".encode("utf-8", "replace")
 
@@ -118,7 +129,7 @@ class ExportSession:
         if self.print_talk is None:
             raise NoPdfError
         sections, length = list[str](), 0
-        async for fields in self._shown(session, include, hiding):
+        async for fields in self._read_elsewhere(session, include, hiding):
             if text := printed_of(fields):
                 sections.append(text)
                 length += len(text)

@@ -32,6 +32,8 @@ CLOSE_S = 0.4
 MAX_PACKET_BYTES = 320 * 1024
 """Of SFTP. A list of names costs much more time and memory than its bytes, which is that of everybody here."""
 asyncssh.sftp.MAX_SFTP_PACKET_LEN = MAX_PACKET_BYTES
+FILES_LOST = (asyncssh.SFTPConnectionLost, asyncssh.SFTPNoConnection, asyncssh.SFTPBadMessage)
+"""Errors after which there are no files on this connection any more, though it may be open."""
 _Result = TypeVar("_Result")
 
 
@@ -55,6 +57,11 @@ class Connected:
     def is_open(self) -> bool:
         """Whether the connection is open, as far as is known."""
         return not self.ssh.is_closed()
+
+    def lost(self, error: Exception) -> None:
+        """Leave the connection if an error says that its files can't be had any more: the next call opens one anew."""
+        if isinstance(error, FILES_LOST):
+            self.ssh.abort()
 
     @property
     def is_at_work(self) -> bool:

@@ -22,6 +22,7 @@ from backend_api.targets.ssh.arguments import (
     FileSearch,
     FileWrite,
 )
+from backend_api.targets.ssh.connections import FILES_LOST
 from backend_api.targets.ssh.files import MAX_READ_BYTES, FileTooLargeError, HostFiles
 from backend_api.targets.ssh.outputs import output_of
 from backend_api.targets.ssh.shells import quoted
@@ -43,7 +44,7 @@ async def explained(path: str, work: Callable[[], Awaitable[Done]]) -> Done:
         return await work()
     except FileTooLargeError:
         return _failed(f"{path} has more than {MAX_READ_BYTES // 1024**2} MB. Look at parts of it in a shell.")
-    except (asyncssh.SFTPConnectionLost, asyncssh.SFTPNoConnection):
+    except FILES_LOST:
         raise
     except asyncssh.SFTPError as error:
         return _failed(f"{error.reason[:200] or 'It failed on the host'}: {path}")

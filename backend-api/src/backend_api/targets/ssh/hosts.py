@@ -111,6 +111,7 @@ class HostTools:
         try:
             return await tool.run(on, call, arguments)
         except (asyncssh.Error, OSError) as error:
+            on.lost(error)
             raise SandboxLostError("The connection to the host was lost during the call.") from error
 
 

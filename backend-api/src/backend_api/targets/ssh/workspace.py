@@ -114,6 +114,7 @@ class HostWorkspace:
         except TimeoutError as error:
             raise SandboxLostError(f"The host did not answer within {within_s:.0f} s.") from error
         except (asyncssh.Error, OSError) as error:
+            on.lost(error)
             raise SandboxLostError(
                 "The operation failed on the host, or the connection was lost. Try again."
             ) from error

@@ -2,7 +2,8 @@
 takes.
 
 Standard input: a line of JSON (see `Rendering` of ports; `sections` are files of Markdown in the working directory,
-`pandoc` is the path of pandoc). Standard output: JSON: the `file` that it made, or the `reason` why there is none.
+`pandoc` is the path of pandoc). Standard output: JSON: the `file` that it made, or the `reason` why there is none; for
+the format `figures` which of them are `unusable`, and why.
 Pandoc reads Markdown without raw TeX and HTML, and only what `Cleaner` allows is written to the document. It imports
 nothing of ours, so that it starts without the environment.
 """
@@ -69,6 +70,8 @@ _LABELS = {
         "missing": "图缺失",
         "too_large": "图过大，预览中略去",
         "no_picture": "不是图片",
+        "linked": "图引用了其他图片，无法显示",
+        "damaged": "图无法显示",
         "citation": "引文未核实",
         "picture": "图片",
     },
@@ -77,6 +80,8 @@ _LABELS = {
         "missing": "figure missing",
         "too_large": "figure too large for the preview",
         "no_picture": "no picture",
+        "linked": "figure not shown, as it links to another picture",
+        "damaged": "figure can't be shown",
         "citation": "citation not verified",
         "picture": "picture",
     },
@@ -94,7 +99,7 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     asked = json.loads(sys.stdin.buffer.readline())
     try:
-        answer = {"file": Document(asked).write()}
+        answer = {"unusable": _unusable(asked["figures"])} if asked["format"] == "figures" else _written(asked)
     except Refused as refused:
         answer = {"reason": str(refused)}
     except RecursionError:
@@ -102,11 +107,33 @@ def main() -> None:
     sys.stdout.write(json.dumps(answer))
 
 
+def _written(asked: dict[str, Any]) -> dict[str, Any]:
+    return {"file": Document(asked).write()}
+
+
+def _unusable(figures: dict[str, str]) -> dict[str, str]:
+    """The figures that can't be set, with the reason. Typst loads nothing that a figure links to, be it a file or an
+    address."""
+    import typst
+
+    def reason(*names: str) -> str:
+        Path("figures.typ").write_text("\n".join(f"#image({json.dumps(name)})" for name in names))
+        try:
+            typst.compile("figures.typ", output="figures.pdf", root=".", package_path=".")
+        except (typst.TypstError, RuntimeError) as error:
+            return "linked" if "linked image" in str(error) else "damaged"
+        return ""
+
+    if not figures or not reason(*figures.values()):
+        return {}
+    return {path: found for path, name in figures.items() if (found := reason(name))}
+
+
 class Document:
     """A document in the making; `asked` is the JSON of the standard input."""
 
     def __init__(self, asked: dict[str, Any]) -> None:
-        self._asked = asked
+        self._asked: dict[str, Any] = asked
         self._pandoc: str = asked["pandoc"]
         self._form: str = asked["format"]
         lang: str = asked["language"]
@@ -123,6 +150,19 @@ class Document:
         """Write the file and return its name."""
         reader = READ_TALK if self._asked["is_talk"] else READ
         read = json.loads(self._run([f"--from={reader}", "--file-scope", "--to=json", *self._asked["sections"]], b""))
+        if self._form != "pdf":
+            return self._made(read)
+        try:
+            return self._made(read)
+        except Refused:
+            unusable = _unusable(self._asked["figures"])
+            if not unusable:
+                raise
+            figures = {path: name for path, name in self._asked["figures"].items() if path not in unusable}
+            self._asked = {**self._asked, "figures": figures, "unseen": {**self._asked["unseen"], **unusable}}
+            return self._made(read)
+
+    def _made(self, read: dict[str, Any]) -> str:
         cleaner = Cleaner(
             figures=self._figures(),
             unread=self._unread(read["blocks"]) if self._form == "latex" else set(),
@@ -131,7 +171,7 @@ class Document:
             marked=self._asked["marked"],
             labels={**self._labels, "missing": self._labels["picture"]} if self._asked["is_talk"] else self._labels,
         )
-        blocks = self._directed(cleaner.blocks(read["blocks"]))
+        blocks = self._directed(_with_targets(cleaner.blocks(read["blocks"])))
         tree = {**read, "blocks": blocks, "meta": self._meta()}
         return {
             "markdown": self._markdown,
@@ -407,6 +447,41 @@ class Cleaner:
         if not clean[0].startswith("sec-"):
             level = min(level + self._shift, 6)
         yield {"t": kind, "c": [level, clean, self._clean(inlines)]}
+
+
+def _with_targets(blocks: list[Any]) -> list[Any]:
+    """The cleaned blocks with each name once, at its first place, and links to names that are there alone: others are
+    their text. The names of the bibliography are made later, and no text has them."""
+    names = set[str]()
+    _name_once(blocks, names)
+    return [made for block in blocks for made in _linked(block, names)]
+
+
+def _name_once(node: Any, names: set[str]) -> None:
+    if isinstance(node, dict):
+        _name_once(list(cast("dict[str, Any]", node).values()), names)
+    elif isinstance(node, list):
+        nodes = cast("list[Any]", node)
+        if not _is_attributes(nodes):
+            for one in nodes:
+                _name_once(one, names)
+        elif nodes[0] in names or nodes[0] == "refs" or nodes[0].startswith("ref-"):
+            nodes[0] = ""
+        elif nodes[0]:
+            names.add(nodes[0])
+
+
+def _linked(node: Any, names: set[str]) -> Iterator[Any]:
+    if isinstance(node, list):
+        yield [made for one in cast("list[Any]", node) for made in _linked(one, names)]
+    elif isinstance(node, dict):
+        known = cast("dict[str, Any]", node)
+        made: dict[str, Any] = {name: next(_linked(value, names)) for name, value in known.items()}
+        if known.get("t") == "Link" and known["c"][2][0].startswith("#") and known["c"][2][0][1:] not in names:
+            made = {"t": "Span", "c": [["", [], []], made["c"][1]]}
+        yield made
+    else:
+        yield node
 
 
 def _direction_of(node: Any) -> str:

@@ -7,17 +7,18 @@ import importlib.util
 import re
 import sys
 from asyncio.subprocess import PIPE
-from collections.abc import Mapping, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
+from typing import Literal, TypeVar
 
 import pypandoc
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 from pydantic_core import to_json
 
 from backend_api.kit.untrusted.shares import Shares
 from backend_api.writing.errors import ExportFailedError, ExportInvalidError
-from backend_api.writing.ports import Format, Rendering
+from backend_api.writing.ports import Format, Rendering, Unseen
 from backend_api.writing.programs.folders import work_folder
 from service_kit.programs import ProgramStart, TooMuchOutputError, run_program
 
@@ -48,9 +49,11 @@ _TOO_LONG = "The document exceeded its time or memory limit. Divide it, or leave
 class _Made(BaseModel):
     file: str = ""
     reason: str = ""
+    unusable: dict[str, Literal["linked", "damaged"]] = Field(default_factory=dict[str, Literal["linked", "damaged"]])
 
 
 _MADE = TypeAdapter(_Made)
+_T = TypeVar("_T")
 
 
 class ExportPrograms:
@@ -72,33 +75,51 @@ class ExportPrograms:
         """See the port. Cancelling kills the process that is at work, and removes its files."""
         if missing := self.missing_for(wanted.format):
             raise ExportFailedError(_MISSING.format(program=missing))
+        async with self._folder(wanted.owner) as folder:
+            made = await self._made(_lay_out, wanted, folder)
+            if not made.file:
+                raise ExportInvalidError(_TOO_LONG)
+            file = folder / Path(made.file).name
+            if file.stat().st_size > MAX_BYTES:
+                raise ExportInvalidError(
+                    f"The document has more than {MAX_BYTES // 1024**2} MB. Leave out large figures."
+                )
+            return await asyncio.to_thread(file.read_bytes)
+
+    async def unusable(self, owner: str, figures: Mapping[str, bytes]) -> Mapping[str, Unseen]:
+        """See the port."""
+        if not figures:
+            return {}
+        async with self._folder(owner) as folder:
+            return (await self._made(_lay_out_figures, figures, folder)).unusable
+
+    @asynccontextmanager
+    async def _folder(self, owner: str) -> AsyncGenerator[Path]:
+        """A place among those that are at work, with a folder of its own."""
         async with AsyncExitStack() as held:
             try:
                 async with asyncio.timeout(WAIT_S):
-                    await held.enter_async_context(self._shares.of(wanted.owner))
+                    await held.enter_async_context(self._shares.of(owner))
                     await held.enter_async_context(self._places)
             except TimeoutError as error:
                 raise ExportFailedError(_BUSY) from error
             folder = work_folder()
             path = await asyncio.to_thread(folder.__enter__)
             try:
-                return await self._made(wanted, path)
+                yield path
             finally:
                 await asyncio.shield(asyncio.to_thread(folder.__exit__, None, None, None))
 
-    async def _made(self, wanted: Rendering, folder: Path) -> bytes:
-        asked = await asyncio.to_thread(_lay_out, wanted, folder)
+    async def _made(self, lay_out: Callable[[_T, Path], dict[str, object]], wanted: _T, folder: Path) -> _Made:
+        asked = await asyncio.to_thread(lay_out, wanted, folder)
         output = await self._run({**asked, "pandoc": self._pandoc}, folder)
         try:
             made = _MADE.validate_json(output)
         except ValidationError as error:
             raise ExportFailedError(_TOO_LONG) from error
-        if made.reason or not made.file:
-            raise ExportInvalidError(made.reason or _TOO_LONG)
-        file = folder / Path(made.file).name
-        if file.stat().st_size > MAX_BYTES:
-            raise ExportInvalidError(f"The document has more than {MAX_BYTES // 1024**2} MB. Leave out large figures.")
-        return await asyncio.to_thread(file.read_bytes)
+        if made.reason:
+            raise ExportInvalidError(made.reason)
+        return made
 
     async def _run(self, asked: Mapping[str, object], folder: Path) -> bytes:
         start = ProgramStart(
@@ -133,13 +154,8 @@ def _lay_out(wanted: Rendering, folder: Path) -> dict[str, object]:
         (folder / name).write_text(text, encoding="utf-8")
         sections.append(name)
     (folder / "style.csl").write_text(wanted.csl, encoding="utf-8")
-    (folder / "figures").mkdir()
-    figures = dict[str, str]()
-    for path, content in wanted.figures.items():
-        if ending := picture_ending(content):
-            figures[path] = f"figures/{len(figures) + 1}.{ending}"
-            (folder / figures[path]).write_bytes(content)
     return {
+        **_lay_out_figures(wanted.figures, folder),
         "format": wanted.format,
         "title": wanted.title,
         "authors": list(wanted.authors),
@@ -147,13 +163,22 @@ def _lay_out(wanted: Rendering, folder: Path) -> dict[str, object]:
         "sections": sections,
         "references": list(wanted.references),
         "biblatex": wanted.biblatex,
-        "figures": figures,
         "unseen": dict(wanted.unseen),
         "marked": dict(wanted.marked),
         "is_preview": wanted.is_preview,
         "is_numbered": wanted.is_numbered,
         "is_talk": wanted.is_talk,
     }
+
+
+def _lay_out_figures(wanted: Mapping[str, bytes], folder: Path) -> dict[str, object]:
+    (folder / "figures").mkdir()
+    figures = dict[str, str]()
+    for path, content in wanted.items():
+        if ending := picture_ending(content):
+            figures[path] = f"figures/{len(figures) + 1}.{ending}"
+            (folder / figures[path]).write_bytes(content)
+    return {"format": "figures", "figures": figures}
 
 
 def picture_ending(content: bytes) -> str:
