@@ -82,8 +82,8 @@ async def test_many_accounts_at_one_address_leave_places_to_others_and_lose_thei
 
 
 async def test_a_slow_upload_that_comes_on_arrives_whole(gateway: Gateway) -> None:
-    """Though it takes longer than a window in which a body has to come on, and far longer than one of its size should.
-    Through a computer's own tool API it is tried in test_uploads.py."""
+    """Though it takes longer than a window in which a body has to come on, and far longer than one of its size
+    should."""
     headers = await gateway.user("slow")
     session_id = await gateway.session(headers)
     body = HALF + b"x" * 40_000 + b"\r\n--b--\r\n"

@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import time
 
 import httpx
 import psutil
 
 from backend_api.computers.application.upload_files import RETRY_AFTER_S, UPLOADS_PER_USER
 from support.api_client import ApiClient
-from support.bare import all_of, honest_client, pour
+from support.bare import honest_client, pour
 from support.stack import Stack
 
 MB = 1_000_000
@@ -108,27 +107,6 @@ async def test_what_a_user_uploads_at_once_is_bounded_and_what_is_left_half_done
         names = {entry["name"] for entry in (await api.http.get(url)).json()}
         assert names <= {"a.txt", "b.txt"}
         assert "b.txt" in names
-
-
-async def test_a_slow_upload_arrives_whole_in_its_computer(stack: Stack) -> None:
-    """One that is slower than the gateway bears is tried in test_upload_places.py."""
-    port = int(stack.base_url.rpartition(":")[2])
-    async with ApiClient(stack.base_url) as api:
-        session_id = await api.new_session()
-        body = NAMED % b"slow.bin" + b"x" * 40_000 + b"\r\n--b--\r\n"
-        reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        writer.write(head_of(session_id, len(body)).replace(b"Host:", b"Connection: close\r\nHost:"))
-        began = time.monotonic()
-        for start in range(0, len(body), 2000):
-            writer.write(body[start : start + 2000])
-            await asyncio.sleep(0.15)
-        async with asyncio.timeout(30):
-            raw = await all_of(reader)
-        writer.close()
-        assert raw.startswith(b"HTTP/1.1 201 "), raw
-        assert time.monotonic() - began > 2.5
-        shown = await api.http.get(f"/sessions/{session_id}/files/download", params={"path": "slow.bin"})
-        assert shown.content == b"x" * 40_000
 
 
 async def test_files_of_the_allowed_size_arrive_whole_several_at_once(stack: Stack) -> None:

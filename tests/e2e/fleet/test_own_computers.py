@@ -95,69 +95,6 @@ async def delete(api: ApiClient, session: str) -> None:
     await api.json("DELETE", f"/sessions/{session}", expect=204)
 
 
-async def test_runs_wait_in_the_order_they_came_and_each_has_the_next_computer_that_is_free(
-    near: ApiClient, far: ApiClient
-) -> None:
-    busy = await at_work(near)
-    line = [await waiting(api, f"run echo {n}") for n, api in enumerate((near, far, near))]
-    for api in (near, far):
-        for number, session in enumerate(line, 1):
-            await place(api, session, becomes=number)
-            state = await api.json("GET", f"/sessions/{session}/state")
-            assert (state["sandbox"]["queue_position"], state["session"]["status"]) == (number, "running")
-
-    freed = [*busy, line[0]]
-    for number, (gone, session) in enumerate(zip(freed, line, strict=True)):
-        await delete(far, gone)
-        assert str(number) in (await finished(near, session))["preview"]
-        for further, behind in enumerate(line[number + 1 :], 1):
-            await place(far, behind, becomes=further)
-
-
-async def test_another_person_is_not_held_up_and_a_stop_ends_the_wait_at_once_and_who_is_behind_moves_up(
-    fleet: Fleet, near: ApiClient, far: ApiClient
-) -> None:
-    busy = await at_work(near)
-    stopped, behind = [await waiting(near, "run echo it") for _ in range(2)]
-    async with await register(fleet.urls[1], "somebody-else") as other:
-        session = await other.new_session()
-        (*_, end) = await other.ask(session, "run echo here")
-        await delete(other, session)
-    assert end["status"] == "completed"
-
-    began = time.monotonic()
-    await far.json("POST", f"/sessions/{stopped}/stop", expect=202)
-    (*_, end) = await near.until(stopped, "run.finished")
-    assert end["status"] == "stopped"
-    assert time.monotonic() - began < 20  # it would wait for as long as there are computers at work: ten minutes
-    await place(far, behind, becomes=1)
-    assert (await near.json("GET", f"/sessions/{stopped}/sandbox"))["queue_position"] is None
-    await delete(near, busy[0])
-    await finished(near, behind)
-
-
-async def test_a_stop_in_line_leaves_none_that_was_shut_down_and_the_place_is_told_anew(
-    near: ApiClient, far: ApiClient
-) -> None:
-    busy = await at_work(near)
-    session = await waiting(near, "run echo one")
-    await far.json("POST", f"/sessions/{session}/stop", expect=202)
-    await near.until(session, "run.finished")
-    async with asyncio.timeout(20):
-        while (await near.json("GET", f"/sessions/{session}/sandbox"))["status"] != "none":
-            await asyncio.sleep(0.05)
-    accepted = await far.send(session, "run echo two")
-    await place(near, session, becomes=1)
-    await delete(near, busy[0])
-    events = await near.until(session, "run.finished", after=accepted["seq"])
-    assert [event["success"] for event in events if event["type"] == "tool.finished"] == [True]
-    stored = await far.stored_events(session)
-    told = [(one["status"], one["reason"]) for one in stored if one["type"] == "sandbox.updated"]
-    assert (told[:2], told[-1]) == ([("starting", None), ("none", None)], ("ready", None))
-    assert set(told[2:-1]) == {("starting", None)}
-    assert [one["has_begun"] for one in stored if one["type"] == "tool.finished"] == [False, True]
-
-
 async def test_a_request_that_needs_the_computer_is_told_so_soon_and_the_run_that_waits_goes_on(
     near: ApiClient, far: ApiClient
 ) -> None:
@@ -182,20 +119,6 @@ async def test_a_request_that_needs_the_computer_is_told_so_soon_and_the_run_tha
     updates = [event for event in await near.stored_events(session) if event["type"] == "sandbox.updated"]
     assert {event["status"] for event in updates[:-1]} == {"starting"}
     assert updates[-1]["status"] == "ready"
-
-
-async def test_who_asks_again_keeps_the_place_and_has_the_computer_once_it_is_free(near: ApiClient) -> None:
-    busy = await at_work(near)
-    session = await near.new_session()
-    assert (await near.http.post(f"/sessions/{session}/sandbox")).status_code == 503
-    behind = await waiting(near, "run echo behind")
-    await place(near, session, becomes=1)
-    await place(near, behind, becomes=2)
-    asking = asyncio.create_task(near.http.post(f"/sessions/{session}/sandbox"))
-    await delete(near, busy[0])
-    answer = await asking
-    assert (answer.status_code, answer.json()["status"]) == (200, "ready")
-    await place(near, behind, becomes=1)
 
 
 async def test_a_run_that_waits_outlives_the_manager_and_its_gateway_and_keeps_its_place(

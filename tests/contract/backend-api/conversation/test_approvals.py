@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from itertools import combinations, permutations
+from itertools import combinations
 from typing import Any
 
 import pytest
@@ -234,7 +234,7 @@ COMING = ("approve", "deny", "deadline", "message", "interrupt", "stop")
 
 @pytest.mark.parametrize("coming", list(combinations(COMING, 3)), ids="-".join)
 async def test_whatever_comes_at_once_decides_a_call_once(stores: MongoStores, coming: tuple[str, ...]) -> None:
-    for order in permutations(coming):
+    for order in (coming, coming[::-1]):
         await decides_once(stores, order)
 
 
@@ -444,7 +444,7 @@ async def test_a_stop_ends_each_agent_right_after_the_call_it_works_on(stores: M
     assert (result.call_id, end, finished.usage) == ("task_two", two, Usage(input=3))
 
 
-ORDERS = {"-".join(coming): list(permutations(coming)) for coming in combinations(ENDINGS, 3)}
+ORDERS = {"-".join(coming): [coming, coming[::-1]] for coming in combinations(ENDINGS, 3)}
 ORDERS |= {"with all": WITH_ALL, "with message": WITH_MESSAGE}
 
 

@@ -235,7 +235,8 @@ COMING = ("answer", "deadline", "message", "interrupt", "stop")
 async def test_whatever_comes_in_whichever_order_or_at_once_ends_a_wait_once(
     stores: ConversationStores, coming: tuple[str, ...], is_at_once: bool
 ) -> None:
-    for order in permutations(coming):
+    # At once, who is sent first is first only now and then.
+    for order in (coming, coming[::-1]) if is_at_once else permutations(coming):
         await ends_once(stores, order, is_at_once=is_at_once)
 
 

@@ -10,25 +10,12 @@ import pytest
 from backend_api.agent.events import ErrorEvent, Notice, RunFinished, ToolCalled, ToolFinished
 from backend_api.agent.tool import Done
 from backend_api.kit.ids import SessionId
-from backend_api.models.anthropic.messages import AnthropicModel
-from backend_api.models.openai.chat import OpenAiChatModel
-from backend_api.models.openai.responses import OpenAiResponsesModel
+from support.adapters import FORMS, adapter_of
 from support.model_server import Answer, Call, ModelServer
 from support.scripted import HandlerBox
 from support.stage import Stage, worker_for, working
 
-FORMS = ("chat", "responses", "messages")
 SAID = Answer(texts=("Well.",))
-
-
-def adapter(form: str, server: ModelServer) -> Any:
-    match form:
-        case "chat":
-            return OpenAiChatModel(key="k", base_url=server.openai_url)
-        case "responses":
-            return OpenAiResponsesModel(key="k", base_url=server.openai_url)
-        case _:
-            return AnthropicModel(key="k", base_url=server.url)
 
 
 async def answered(form: str, *answers: Answer) -> tuple[Stage, SessionId]:
@@ -40,7 +27,7 @@ async def answered(form: str, *answers: Answer) -> tuple[Stage, SessionId]:
     tools, stage = HandlerBox(), Stage()
     tools.add("look", look)
     async with ModelServer(SAID) as server:
-        chat = adapter(form, server)
+        chat = adapter_of(form, server.url)
         session = await stage.open_session(title="named")
         async with working(worker_for(stage, chat, tools)):
             server.answer(*answers)

@@ -26,10 +26,7 @@ from backend_api.agent.model import (
     UsagePart,
     UserTurn,
 )
-from backend_api.models.anthropic.messages import AnthropicModel
-from backend_api.models.openai.chat import OpenAiChatModel
 from backend_api.models.openai.reasoning_details import ReasoningDetails
-from backend_api.models.openai.responses import OpenAiResponsesModel
 from backend_api.models.wire.bounds import (
     BUSY_S,
     ERROR_S,
@@ -39,9 +36,9 @@ from backend_api.models.wire.bounds import (
     AnswerBounds,
 )
 from backend_api.models.wire.sse import MAX_LINE_BYTES, DataLines, ErrorData, SseOverflowError
+from support.adapters import FORMS, adapter_of
 from support.model_server import Answer, Call, ModelServer
 
-FORMS = ("chat", "responses", "messages")
 REQUEST = ModelRequest(model="m", system="", turns=[UserTurn(text="Hi")], tools=[], max_output_tokens=99)
 STOP: dict[str, Any] = {"choices": [{"delta": {}, "finish_reason": "stop"}]}
 ENDED: Sequence[dict[str, Any]] = (
@@ -51,18 +48,8 @@ ENDED: Sequence[dict[str, Any]] = (
 NESTED: dict[str, Any] = {"type": "t", "a": json.loads("[" * 800 + "]" * 800)}
 
 
-def model_of(form: str, url: str) -> Any:
-    match form:
-        case "chat":
-            return OpenAiChatModel(key="k", base_url=f"{url}/v1")
-        case "responses":
-            return OpenAiResponsesModel(key="k", base_url=f"{url}/v1")
-        case _:
-            return AnthropicModel(key="k", base_url=url)
-
-
 async def asked(form: str, url: str) -> list[Part]:
-    model = model_of(form, url)
+    model = adapter_of(form, url)
     try:
         async with asyncio.timeout(30), aclosing(model.stream(REQUEST)) as parts:
             return [part async for part in parts]
@@ -308,7 +295,7 @@ async def test_a_redirect_to_what_is_no_address_is_a_fault_of_the_provider(locat
 @pytest.mark.parametrize("form", FORMS)
 async def test_no_cookie_is_kept(form: str) -> None:
     async with ModelServer(Answer(status=400, headers={"Set-Cookie": "a=1; Path=/"})) as server:
-        model = model_of(form, server.url)
+        model = adapter_of(form, server.url)
         try:
             for _ in range(2):
                 with pytest.raises(ModelRequestError):
@@ -323,7 +310,7 @@ async def test_no_cookie_of_a_host_with_a_name_is_kept() -> None:
     """Those of an address are kept by nobody."""
     async with ModelServer() as server:
         server.answer(Answer(status=400, headers={"Set-Cookie": "a=1; Path=/"}))
-        model = model_of("chat", server.url.replace("127.0.0.1", "localhost"))
+        model = adapter_of("chat", server.url.replace("127.0.0.1", "localhost"))
         try:
             with pytest.raises(ModelRequestError):
                 await anext(model.stream(REQUEST))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -28,10 +28,8 @@ from backend_api.agent.tools.plan_mode import plan_mode_tools
 from backend_api.conversations.application.answer_wait import AnswerWait
 from backend_api.conversations.domain.entity import RunId, RunStatus
 from backend_api.kit.ids import SessionId
-from backend_api.models.anthropic.messages import AnthropicModel
-from backend_api.models.openai.chat import OpenAiChatModel
-from backend_api.models.openai.responses import OpenAiResponsesModel
 from backend_api.runs.capabilities import APPROVAL_TIMEOUT_S, COMPACT_THRESHOLD
+from support.adapters import FORMS, MODELS, adapter_of
 from support.memory.run_waits import MemoryWaits
 from support.model_seals import Form
 from support.model_server import Answer, Call, ModelServer
@@ -39,16 +37,6 @@ from support.scripted import HandlerBox
 from support.stage import USER, Stage, until, worker_for, working
 from support.tables import having
 
-ADAPTERS: dict[Form, Callable[[ModelServer], Any]] = {
-    "chat": lambda server: OpenAiChatModel(key="k", base_url=server.openai_url),
-    "responses": lambda server: OpenAiResponsesModel(key="k", base_url=server.openai_url),
-    "messages": lambda server: AnthropicModel(key="k", base_url=server.url),
-}
-MODELS: dict[Form, tuple[str, str]] = {
-    "chat": ("deepseek-v4-pro", "some-model"),
-    "responses": ("gpt-5.5", "gpt-5.6"),
-    "messages": ("claude-sonnet-4-5", "claude-opus-4-6"),
-}
 LOOK, WRITE = Call(name="look", id="a"), Call(name="write", id="b")
 SAID = ("Well,", " so", " it is.")
 ANSWERS: dict[str, Answer] = {
@@ -243,7 +231,7 @@ STEPS = st.lists(
 
 async def play(form: Form, steps: list[tuple[str, int, bool]], *, thinking: bool) -> None:
     async with ModelServer() as server:
-        chat = ADAPTERS[form](server)
+        chat = adapter_of(form, server.url)
         try:
             game = Play(form=form, server=server, chat=chat, thinking=thinking)
             session = await game.stage.open_session(title="named")
@@ -260,14 +248,14 @@ async def play(form: Form, steps: list[tuple[str, int, bool]], *, thinking: bool
                 await chat.aclose()
 
 
-@pytest.mark.parametrize("form", list(ADAPTERS))
+@pytest.mark.parametrize("form", FORMS)
 @settings(max_examples=25, deadline=None)
 @given(steps=STEPS, thinking=st.booleans())
 def test_no_request_is_refused(form: Form, steps: list[tuple[str, int, bool]], thinking: bool) -> None:
     asyncio.run(play(form, steps, thinking=thinking))
 
 
-@pytest.mark.parametrize("form", list(ADAPTERS))
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("names", [STEP_NAMES[at : at + 4] for at in range(0, len(STEP_NAMES), 4)])
 async def test_after_each_of_them_the_next_request_is_taken(form: Form, names: list[str]) -> None:
     await play(form, [("think and call", 1, False), *((name, 4, False) for name in names)], thinking=True)

@@ -4,27 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from backend_api.agent.events import MessageCompleted, ToolCalled
 from backend_api.agent.tool import Done
-from backend_api.models.anthropic.messages import AnthropicModel
-from backend_api.models.openai.chat import OpenAiChatModel
-from backend_api.models.openai.responses import OpenAiResponsesModel
+from support.adapters import FORMS, adapter_of
 from support.model_answers import frames_of
 from support.model_seals import Form
 from support.model_server import Answer, Call, ModelServer
 from support.scripted import HandlerBox
 from support.stage import Stage, worker_for, working
 
-ADAPTERS: dict[Form, Callable[[ModelServer], Any]] = {
-    "chat": lambda server: OpenAiChatModel(key="k", base_url=server.openai_url),
-    "responses": lambda server: OpenAiResponsesModel(key="k", base_url=server.openai_url),
-    "messages": lambda server: AnthropicModel(key="k", base_url=server.url),
-}
 ARGUMENTS = '{"path": "a.md", "content": "a long text"}'
 
 
@@ -37,7 +29,7 @@ def in_the_middle(form: Form) -> Answer:
     return Answer(**fields, hang_after=at + 1)
 
 
-@pytest.mark.parametrize("form", list(ADAPTERS))
+@pytest.mark.parametrize("form", FORMS)
 async def test_the_call_is_cancelled_what_was_said_stays_and_the_run_goes_on(form: Form) -> None:
     stage, tools, written = Stage(), HandlerBox(), list[Any]()
 
@@ -47,7 +39,7 @@ async def test_the_call_is_cancelled_what_was_said_stays_and_the_run_goes_on(for
 
     tools.add("write", write)
     async with ModelServer() as server:
-        chat = ADAPTERS[form](server)
+        chat = adapter_of(form, server.url)
         server.answer(in_the_middle(form), Answer(texts=("Not", " then.")))
         session = await stage.open_session(title="named")
         try:

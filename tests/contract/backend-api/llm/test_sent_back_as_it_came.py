@@ -22,9 +22,7 @@ from backend_api.agent.model import ModelInfo
 from backend_api.agent.options import Options
 from backend_api.agent.tool import Done
 from backend_api.kit.ids import SessionId
-from backend_api.models.anthropic.messages import AnthropicModel
-from backend_api.models.openai.chat import OpenAiChatModel
-from backend_api.models.openai.responses import OpenAiResponsesModel
+from support.adapters import adapter_of
 from support.model_server import Answer, ModelServer
 from support.scripted import HandlerBox
 from support.stage import Stage, worker_for, working
@@ -59,7 +57,7 @@ class Play:
 
         tools = HandlerBox()
         tools.add("look", look)
-        chat = self.adapter()
+        chat = adapter_of(self.form, self.server.url)
         self.session = self.session or await self.stage.open_session(title="named")
         info = ModelInfo(id=model, label=model, provider=self.form)
         async with working(worker_for(self.stage, chat, tools, info=info, defaults=options)):
@@ -68,15 +66,6 @@ class Play:
             end = await self.stage.until_finished(await self.stage.say(self.session, "go"))
         await chat.aclose()
         return end
-
-    def adapter(self) -> Any:
-        match self.form:
-            case "chat":
-                return OpenAiChatModel(key="k", base_url=self.server.openai_url)
-            case "responses":
-                return OpenAiResponsesModel(key="k", base_url=self.server.openai_url)
-            case _:
-                return AnthropicModel(key="k", base_url=self.server.url)
 
     def events(self, kind: type[Any]) -> list[Any]:
         assert self.session is not None
@@ -182,7 +171,7 @@ async def test_thinking_in_tags_is_neither_shown_nor_sent_back_as_text(
 async def test_thinking_in_tags_is_left_out_of_a_title_and_a_summary(play: Play) -> None:
     await play.say(Answer(texts=("So.",)))
     play.server.answer(Answer(texts=("It is al", "l well.\n</think>", "\n\nIn short.")))
-    chat = play.adapter()
+    chat = adapter_of(play.form, play.server.url)
     async with working(worker_for(play.stage, chat, info=ModelInfo(id=MODEL, label=MODEL, provider="openai"))):
         assert play.session is not None
         await play.stage.until_finished(await play.stage.compact(play.session, None))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
 
 import pytest
 
@@ -19,18 +18,15 @@ from backend_api.agent.model import (
     ToolCallPart,
     UserTurn,
 )
-from backend_api.models.anthropic.messages import AnthropicModel
-from backend_api.models.openai.chat import OpenAiChatModel
-from backend_api.models.openai.responses import OpenAiResponsesModel
 from backend_api.models.wire.bounds import Timeouts
 from backend_api.models.wire.tool_calls import arguments_of
+from support.adapters import FORMS, adapter_of
 from support.model_answers import Answer, Call, frames_of
 from support.model_seals import Form
 from support.scripted import HandlerBox
 from support.stage import Stage, worker_for, working
 
 SMILE = "\N{GRINNING FACE}"
-FORMS: tuple[Form, ...] = ("chat", "responses", "messages")
 HIGH, LOW = "\ud83d", "\ude00"
 ASKED = ModelRequest(model="m", system="s", turns=[UserTurn(text="hi")], tools=[], max_output_tokens=100)
 TIMEOUTS = Timeouts(connect_s=5.0, head_s=5.0, silence_s=5.0)
@@ -70,19 +66,9 @@ async def serving(chunks: Sequence[bytes]) -> AsyncGenerator[str]:
         yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
 
 
-def adapter(form: Form, url: str) -> Any:
-    match form:
-        case "chat":
-            return OpenAiChatModel(key="k", base_url=f"{url}/v1", timeouts=TIMEOUTS)
-        case "responses":
-            return OpenAiResponsesModel(key="k", base_url=f"{url}/v1", timeouts=TIMEOUTS)
-        case "messages":
-            return AnthropicModel(key="k", base_url=url, timeouts=TIMEOUTS)
-
-
 async def parts_of(form: Form, chunks: Sequence[bytes]) -> list[Part]:
     async with serving(chunks) as url:
-        model = adapter(form, url)
+        model = adapter_of(form, url, timeouts=TIMEOUTS)
         parts = [part async for part in model.stream(ASKED)]
         await model.aclose()
     return parts
@@ -153,7 +139,7 @@ async def test_bytes_that_are_no_text_are_replaced(form: Form) -> None:
 async def test_what_was_said_so_is_stored_and_the_conversation_goes_on(form: Form) -> None:
     answer = Answer(texts=(f"so {HIGH}", f"{LOW}{HIGH}"), thinking=(f"hm{HIGH}", LOW))
     async with serving([escaped(form, answer)]) as url:
-        stage, chat = Stage(), adapter(form, url)
+        stage, chat = Stage(), adapter_of(form, url, timeouts=TIMEOUTS)
         session = await stage.open_session(title="named")
         async with working(worker_for(stage, chat, HandlerBox())):
             await stage.until_finished(await stage.say(session, "go"))

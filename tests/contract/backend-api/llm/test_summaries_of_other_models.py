@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -14,10 +13,8 @@ from backend_api.agent.events import ContextCompacted
 from backend_api.agent.model import ModelInfo
 from backend_api.agent.options import Options
 from backend_api.agent.tool import Done
-from backend_api.models.anthropic.messages import AnthropicModel
-from backend_api.models.openai.chat import OpenAiChatModel
-from backend_api.models.openai.responses import OpenAiResponsesModel
 from backend_api.runs.capabilities import COMPACT_THRESHOLD
+from support.adapters import FORMS, MODELS, adapter_of
 from support.model_seals import Form
 from support.model_server import Answer, Call, ModelServer
 from support.photographs import png
@@ -25,16 +22,6 @@ from support.scripted import HandlerBox
 from support.stage import Stage, worker_for, working
 from support.tables import having
 
-ADAPTERS: dict[Form, Callable[[ModelServer], Any]] = {
-    "chat": lambda server: OpenAiChatModel(key="k", base_url=server.openai_url),
-    "responses": lambda server: OpenAiResponsesModel(key="k", base_url=server.openai_url),
-    "messages": lambda server: AnthropicModel(key="k", base_url=server.url),
-}
-MODELS: dict[Form, tuple[str, str]] = {
-    "chat": ("deepseek-v4-pro", "some-model"),
-    "responses": ("gpt-5.5", "gpt-5.6"),
-    "messages": ("claude-sonnet-4-5", "claude-opus-4-6"),
-}
 LIMITS = ("max_tokens", "max_output_tokens")
 ASKS_TO_THINK = ("thinking", "reasoning", "reasoning_effort", "output_config")
 
@@ -49,7 +36,7 @@ def shooting() -> HandlerBox:
 
 
 @pytest.mark.parametrize("can_do_less", [False, True])
-@pytest.mark.parametrize("form", ADAPTERS)
+@pytest.mark.parametrize("form", FORMS)
 async def test_another_model_sums_up_a_conversation_with_thoughts_and_pictures(
     form: Form, *, can_do_less: bool
 ) -> None:
@@ -57,7 +44,7 @@ async def test_another_model_sums_up_a_conversation_with_thoughts_and_pictures(
     info = ModelInfo(id=name, label=name, provider=form, vision=True)
     less = replace(info, id=other, vision=False, thinking="never", output_limit=1_000)
     async with ModelServer() as server:
-        chat, stage = ADAPTERS[form](server), Stage()
+        chat, stage = adapter_of(form, server.url), Stage()
         sums_up = ResolvedModel(info=less if can_do_less else replace(info, id=other), chat=chat)
         worker = worker_for(
             stage,

@@ -8,21 +8,14 @@ from typing import Any
 import pytest
 
 from backend_api.agent.model import ModelAuthError, ModelError, ModelRequest, ModelStreamCutError, UserTurn
-from backend_api.models.anthropic.messages import AnthropicModel
 from backend_api.models.catalogue import Catalogue
-from backend_api.models.openai.chat import OpenAiChatModel
-from backend_api.models.openai.responses import OpenAiResponsesModel
 from backend_api.models.providers import PROVIDERS, LlmSettings
 from backend_api.models.wire.endpoint import ProviderApi
+from support.adapters import FORMS, adapter_of
 from support.model_seals import Form
 from support.model_server import Answer, ModelServer
 
 OTHER = ProviderApi(name="Other", key_setting="OTHER_API_KEY")
-ADAPTERS: dict[Form, Callable[[ModelServer], Any]] = {
-    "chat": lambda server: OpenAiChatModel(key="k", base_url=server.openai_url, api=OTHER),
-    "responses": lambda server: OpenAiResponsesModel(key="k", base_url=server.openai_url, api=OTHER),
-    "messages": lambda server: AnthropicModel(key="k", base_url=server.url, api=OTHER),
-}
 SETTINGS: dict[str, Callable[[ModelServer], LlmSettings]] = {
     "openai": lambda server: LlmSettings(openai_key="sk-0123456789", openai_base_url=server.openai_url),
     "anthropic": lambda server: LlmSettings(anthropic_key="sk-0123456789", anthropic_base_url=server.url),
@@ -46,7 +39,7 @@ async def test_a_refused_key_is_told_with_the_setting_of_its_provider(provider: 
     assert fault.detail.endswith(f"Check {PROVIDERS[provider].key_setting}.")
 
 
-@pytest.mark.parametrize("form", ADAPTERS)
+@pytest.mark.parametrize("form", FORMS)
 async def test_an_adapter_tells_of_the_provider_that_it_asks(form: Form) -> None:
     cases: list[tuple[Answer, type[ModelError], str]] = [
         (Answer(status=401, message="No."), ModelAuthError, "Other refused the key (401): No. Check OTHER_API_KEY."),
@@ -62,7 +55,7 @@ async def test_an_adapter_tells_of_the_provider_that_it_asks(form: Form) -> None
         ),
     ]
     async with ModelServer() as server:
-        chat = ADAPTERS[form](server)
+        chat = adapter_of(form, server.url, api=OTHER)
         try:
             for answer, kind, detail in cases:
                 server.answer(answer)

@@ -26,31 +26,18 @@ from backend_api.agent.model import (
     UsagePart,
     UserTurn,
 )
-from backend_api.models.anthropic.messages import AnthropicModel
-from backend_api.models.openai.chat import OpenAiChatModel
-from backend_api.models.openai.responses import OpenAiResponsesModel
+from support.adapters import FORMS, adapter_of
 from support.model_answers import frames_of
 from support.model_seals import Form
 from support.model_server import Answer, ModelServer
 
-FORMS: tuple[Form, ...] = ("chat", "responses", "messages")
 REQUEST = ModelRequest(model="m", system="", turns=[UserTurn(text="Hi")], tools=[], max_output_tokens=99)
 Json = dict[str, Any]
 
 
-def model_of(form: str, server: ModelServer) -> Any:
-    match form:
-        case "chat":
-            return OpenAiChatModel(key="k", base_url=server.openai_url)
-        case "responses":
-            return OpenAiResponsesModel(key="k", base_url=server.openai_url)
-        case _:
-            return AnthropicModel(key="k", base_url=server.url)
-
-
 async def asked(form: str, raw: bytes, content_type: str = "application/json") -> list[Part]:
     async with ModelServer(Answer(raw=raw, content_type=content_type)) as server:
-        model = model_of(form, server)
+        model = adapter_of(form, server.url)
         try:
             async with aclosing(model.stream(REQUEST)) as parts:
                 return [part async for part in parts]
@@ -252,7 +239,7 @@ REFUSALS = [
 )
 async def test_a_refusal_in_another_form_is_told_in_its_words(form: str, body: str, told: str) -> None:
     async with ModelServer(Answer(status=400, raw=body.encode())) as server:
-        model = model_of(form, server)
+        model = adapter_of(form, server.url)
         with pytest.raises(ModelRequestError) as raised:
             _ = [part async for part in model.stream(REQUEST)]
         await model.aclose()
