@@ -300,7 +300,7 @@ async def test_a_figure_that_cannot_be_set_is_told_in_its_place_and_loads_nothin
         }
         text = "Begin. " + " ".join(f"![A plot]({path})" for path in figures)
         text += f' ![far]({address}) ![file](file:///etc/passwd) [a link]({address}) #import "@preview/x:0.1.0"'
-        for form in FORMATS:
+        for form in get_args(Format):
             made = await ExportPrograms().render(rendering(form, text, figures=figures))
             if form != "pdf":
                 continue
@@ -324,7 +324,7 @@ async def test_a_link_to_a_name_that_is_not_there_is_its_words_and_one_that_is_t
         "# Same\n\n[to none](#missing) [to one](#same) [to a part](#sec-s2) [to a source](#ref-k2) [@k2]",
         "# Same\n\n[over there](#same) []{#refs} [x]{#ref-k2} [the *words* `of` it](#gone){#same}",
     )
-    for form in FORMATS:
+    for form in get_args(Format):
         made = await ExportPrograms().render(rendering(form, *texts, references=[cited]))
         if form == "pdf":
             told = " ".join(pdf_text(made).split())
