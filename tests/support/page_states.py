@@ -301,7 +301,7 @@ STATES: tuple[State, ...] = (
     State(
         "project with sections",
         lambda made: f"/writing/{made.draft}",
-        lambda page: page.locator(".cm-content"),
+        lambda page: page.locator(".cm-content").last,
     ),
     State("nothing there", lambda _: "/none/at/all"),
 )

@@ -34,7 +34,8 @@ async def picture(page: Page, name: str) -> None:
 @pytest.mark.timeout(300)
 async def test_a_paper_is_written_with_another_one_and_exported(stack: Stack) -> None:
     async with chromium() as browser, ApiClient(stack.base_url) as api:
-        page = await browser.new_page(viewport=WIDE)
+        context = await browser.new_context(viewport=WIDE)
+        page = await context.new_page()
         await page.goto(f"{stack.base_url}/writing")
         await page.get_by_label("Title of a new project").fill("A review of deep nets")
         await page.keyboard.press("Enter")
@@ -77,7 +78,7 @@ async def test_a_paper_is_written_with_another_one_and_exported(stack: Stack) ->
         await suggested.click()
         await page.keyboard.press("Control+Home")
         await page.keyboard.insert_text("Today: ")
-        other = await page.context.new_page()
+        other = await context.new_page()
         await other.goto(f"{stack.base_url}{url}")
         await expect(other.get_by_text("You have changed this suggestion")).to_be_visible(timeout=PATIENT_MS)
         await editor.click()
