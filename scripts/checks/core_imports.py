@@ -24,7 +24,7 @@ _GATEWAY = "backend-api/src/backend_api"
 _CORE = re.compile(
     r"backend_api\.(?!kit\.)(?:agent(?!\.(?:http|mongo|presets|tools)\b)"
     r"|[a-z_]+\.(?:domain|application|ports|errors|paths)|(?!models|research)[a-z_]+\.listing"
-    r"|research\.(?:bibliography|corpus|findings|identity|keys|matching|papers)"
+    r"|research\.(?:attached|bibliography|corpus|findings|identity|keys|matching|naming|papers)"
     r"|writing\.(?:checking|citations|exporting|figures|projects|styles))\b"
     r"|backend_api\.kit\.(?:errors|http_address|ids|masking|measures|notifier|stored_time|invisible_characters)\b"
 )

@@ -4,8 +4,8 @@ import userEvent from '@testing-library/user-event'
 import { afterEach, expect, it, vi } from 'vitest'
 import { createMemoryHistory, createRouter } from 'vue-router'
 import { i18n } from '@/i18n'
-import { json, startFakeServer } from '@/shared/testing/fakeServer'
-import { hasKept } from '.'
+import { json, problem, startFakeServer } from '@/shared/testing/fakeServer'
+import { hasKept, showRecord } from '.'
 import PapersPanel from './PapersPanel.vue'
 
 const record = {
@@ -38,6 +38,24 @@ it('shows the papers of the conversation, reads them again as the agent works, a
   await vi.waitFor(() => expect(asked()).toHaveLength(3))
   expect(asked()[2]).not.toContain('session_id')
   await userEvent.click(row)
+  expect(await screen.findByRole('heading', { name: 'Deep learning' })).toBeTruthy()
+})
+
+it('shows the record that was pressed in an answer, also before it is there, and says where it is gone', async () => {
+  startFakeServer({
+    'GET /corpus': () => json({ is_enabled: true, items: [], total: 0, next_cursor: null }),
+    'GET /corpus/tags': () => json([]),
+    'GET /corpus/rec_1': () => json(record),
+    'GET /corpus/rec_2': () => problem(404, 'record_not_found', 'The corpus has no record rec_2.'),
+  })
+  showRecord('rec_2')
+  const router = createRouter({
+    history: createMemoryHistory(),
+    routes: [{ path: '/:rest(.*)*', component: PapersPanel }],
+  })
+  render(PapersPanel, { props: { sessionId: 's1', version: 1 }, global: { plugins: [i18n, router] } })
+  expect((await screen.findByRole('alert')).textContent).not.toBe('')
+  showRecord('rec_1')
   expect(await screen.findByRole('heading', { name: 'Deep learning' })).toBeTruthy()
 })
 
