@@ -88,7 +88,13 @@ class AgentLoop:
             if is_old or not await self._compact(conversation, Compact(kind="auto")):
                 raise
             return []
-        announced = self.tools.announce(answer.calls, conversation.chosen, turn=answer.turn, seen_seq=answer.seen_seq)
+        announced = self.tools.announce(
+            answer.calls,
+            conversation.chosen,
+            turn=answer.turn,
+            seen_seq=answer.seen_seq,
+            used_calls=conversation.own.calls,
+        )
         said = [*answer.payloads(), used]
         if not announced and answer.reason != "refusal":
             if bound is None:

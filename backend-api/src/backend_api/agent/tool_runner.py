@@ -71,16 +71,25 @@ class ToolRunner:
     limits: ResultLimits
     tool_set: ToolSet
     """The tools defined in the agent's prompt. It may call all of them."""
+    max_calls: int | None = None
+    """The most calls of the agent, if it has a budget of its own."""
     delegate: Delegate | None = None
     """Gives work to another agent; None if the agent may not."""
     mirror: Callable[[], Awaitable[None]] = no_mirror
     """See `ToolCall`."""
 
     def announce(
-        self, requests: Sequence[ToolRequest], chosen: SessionChoices = NO_CHOICES, *, turn: int, seen_seq: int
+        self,
+        requests: Sequence[ToolRequest],
+        chosen: SessionChoices = NO_CHOICES,
+        *,
+        turn: int,
+        seen_seq: int,
+        used_calls: int = 0,
     ) -> list[PendingCall]:
         """The calls of an answer, before any of them starts, judged by the choices known so far. Every call gets an id
-        of ours, as providers repeat or omit theirs."""
+        of ours, as providers repeat or omit theirs. Beyond the agent's own budget, of which `used_calls` are gone, none
+        starts."""
         if not requests:
             return []
         tools = {tool.spec.name: tool for tool in self.tools}
@@ -90,6 +99,8 @@ class ToolRunner:
             after = announced[-1].called.call_id if announced and request.is_next_action else None
             meant = resolve_call(request)
             one = self._announce(meant, tools, chosen, turn, seen_seq, is_again=meant.request.name in named)
+            if self.max_calls is not None and used_calls + len(announced) >= self.max_calls:
+                one = _left_out(one, self.max_calls)
             announced.append(replace(one, called=replace(one.called, after=after)))
             named.add(meant.request.name)
         return announced
@@ -373,6 +384,12 @@ def _proposed(tool: Tool, arguments: Mapping[str, Any], checks: Sequence[SafetyC
 
 def _denial(verdict: Verdict) -> str | None:
     return f"Nothing was run: {verdict.reason}" if isinstance(verdict, Deny) else None
+
+
+def _left_out(call: PendingCall, most: int) -> PendingCall:
+    """The call as one that doesn't start: the answer it is in has more than the agent may still make."""
+    text = f"Nothing was run: your budget of {most} calls of tools is used up. Answer from what you have."
+    return replace(call, called=replace(call.called, asks=False), broken=text, asks=None, needs_approval=False)
 
 
 async def _run_concurrently(runs: Sequence[Callable[[], Awaitable[None]]]) -> None:

@@ -68,6 +68,24 @@ async def test_at_the_end_of_its_calls_it_answers_with_what_it_has_and_says_what
     assert [one.success for one in stage.payloads(session, ToolFinished)][-1]
 
 
+async def test_an_answer_with_more_calls_than_are_left_starts_no_more_than_those() -> None:
+    def looks_often(task: str, number: int) -> list[Any]:
+        return [
+            TextPart(f"{task}: so far {number}."),
+            *(call("look", what=f"{number} {one}") for one in range(50)),
+            CALLS,
+        ]
+
+    model = Acting(hand_on("it", kind="baker"), looks_often)
+    stage, session = await play(replace(BAKER, max_calls=7), model)
+    (started,) = stage.payloads(session, SubagentStarted)
+    done = [one for one in stage.payloads(session, ToolFinished) if one.agent_id == started.subagent_id]
+    assert [one.success for one in done].count(True) == 7
+    assert len(done) == 50
+    assert all("budget of 7 calls of tools is used up" in one.preview for one in done if not one.success)
+    assert len(model.of("it")) == 2, "it answers next"
+
+
 async def test_it_is_told_once_that_the_end_is_near() -> None:
     model = Acting(hand_on("it", kind="baker"), looks_on)
     stage, session = await play(replace(BAKER, max_calls=20), model)

@@ -81,4 +81,5 @@ async def _brake(setup: Setup, conversation: Conversation) -> FinalTurn | None:
 
 
 SUBAGENT_BUDGET = Capability(name="subagent budget", sections=_sections, notes=_notes, brake=_brake, for_subagents=True)
-"""It is looked at before each turn: the calls of the last one may be more, and take longer."""
+"""It is looked at before each turn, and what calls are left before each call of an answer (`tool_runner.py`); the last
+ones may take longer."""

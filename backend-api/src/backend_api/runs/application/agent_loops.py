@@ -169,6 +169,7 @@ class _Loops:
                 new_id=services.new_id,
                 limits=limits,
                 tool_set=told,
+                max_calls=setup.subagent.max_calls if setup.subagent is not None else None,
                 delegate=self._delegate,
                 mirror=self._mirror,
             )
