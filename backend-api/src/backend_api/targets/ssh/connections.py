@@ -50,18 +50,24 @@ class Connected:
     folders: dict[str, str] = field(default_factory=dict[str, str])
     """The last folders of closed shells."""
     used_at: float = 0.0
+    is_left: bool = False
     open_ports: int = 0
     """Open connections to programs that listen there."""
 
     @property
     def is_open(self) -> bool:
         """Whether the connection is open, as far as is known."""
-        return not self.ssh.is_closed()
+        return not self.is_left and not self.ssh.is_closed()
+
+    def leave(self) -> None:
+        """Leave the connection: the next call opens one anew."""
+        self.is_left = True
+        self.ssh.abort()
 
     def lost(self, error: Exception) -> None:
-        """Leave the connection if an error says that its files can't be had any more: the next call opens one anew."""
+        """Leave the connection if an error says that its files can't be had any more."""
         if isinstance(error, FILES_LOST):
-            self.ssh.abort()
+            self.leave()
 
     @property
     def is_at_work(self) -> bool:
@@ -93,7 +99,7 @@ async def bounded(on: Connected, work: Coroutine[Any, Any, _Result], within_s: f
             task.cancel()
             await asyncio.wait({task}, timeout=CLOSE_S)
             if not task.done():
-                on.ssh.abort()
+                on.leave()
                 await asyncio.wait({task}, timeout=CLOSE_S)
             if task.done() and not task.cancelled():
                 task.exception()
@@ -102,7 +108,7 @@ async def bounded(on: Connected, work: Coroutine[Any, Any, _Result], within_s: f
 @asynccontextmanager
 async def deadline(on: Connected, within_s: float) -> AsyncGenerator[None]:
     """As `bounded`, for a block. Raises `TimeoutError`."""
-    leave = asyncio.get_running_loop().call_later(within_s + CLOSE_S, on.ssh.abort)
+    leave = asyncio.get_running_loop().call_later(within_s + CLOSE_S, on.leave)
     try:
         async with asyncio.timeout(within_s):
             yield

@@ -150,7 +150,7 @@ async def _chunks(files: HostFiles, place: str) -> AsyncIterator[bytes]:
                         chunk = await read_bytes(file, PIECE)
                 except TimeoutError:
                     # It would not answer to the end of the file either.
-                    files.on.ssh.abort()
+                    files.on.leave()
                     raise
                 if not chunk:
                     return
