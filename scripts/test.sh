@@ -134,6 +134,8 @@ run_tests() {
   rm -rf "$REPORTS"
   mkdir -p "$REPORTS"
   export REQUIRE_ALL
+  # Tests start hundreds of processes of ours, each of which would compile its modules anew.
+  unset PYTHONDONTWRITEBYTECODE
   # Figures are left for a quiet moment, and the long ones come first.
   if wanted all; then
     SELECTED="not quiet" run_side_by_side page integration hostile stacks contract unit docker frontend

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import settings
 
 from service_kit.cancellation import let_cancellation_through
-from support.servers import emptied_databases, mongo_database_name, mongo_server, redis_server
+from support.servers import emptied_databases, mongo_client, mongo_database_name, mongo_server, redis_server
 from support.stack import running_stacks
 
-__all__ = ["emptied_databases", "mongo_database_name", "mongo_server", "redis_server"]
+__all__ = ["emptied_databases", "mongo_client", "mongo_database_name", "mongo_server", "redis_server"]
 
 # As the mains do.
 let_cancellation_through()

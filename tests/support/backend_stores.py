@@ -76,6 +76,20 @@ DOUBLES_TOO = pytest.mark.parametrize("stores", ["memory", "mongo"], indirect=Tr
 """Runs a suite on the doubles in memory, too: unit tests of runs stand on them, and would lie where they differ."""
 
 
+_indexed: set[tuple[str, str]] = set()
+"""Databases of this process that have the indexes of all modules, as emptied ones of former tests do."""
+
+
+@asynccontextmanager
+async def connect_modules(uri: str, name: str) -> AsyncGenerator[Database]:
+    """The database with the documents of all modules. Making sure of indexes that were made before costs as much as all
+    else that opens a gateway."""
+    has_indexes = (uri, name) in _indexed
+    async with connect(uri, name, documents=MODULE_DOCUMENTS, has_indexes=has_indexes) as database:
+        _indexed.add((uri, name))
+        yield database
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationStores:
     """Sessions, runs and events over one store."""
@@ -157,7 +171,7 @@ async def mongo_stores(
     sessions_most: int = 0,
 ) -> AsyncGenerator[MongoStores]:
     """On a real mongod."""
-    async with connect(uri, name, documents=MODULE_DOCUMENTS) as database:
+    async with connect_modules(uri, name) as database:
 
         async def disable(user_id: UserId) -> None:
             await database["users"].update_one({"_id": user_id}, {"$set": {"is_active": False}}, upsert=True)

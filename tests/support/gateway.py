@@ -37,7 +37,6 @@ from backend_api.kit.untrusted.rules import FetchRules, allowed_hosts
 from backend_api.main.app import Wire, create_app
 from backend_api.main.modules import MODULES
 from backend_api.main.runtime import running
-from backend_api.main.stores import connect
 from backend_api.mcp.domain.entity import McpTarget
 from backend_api.mcp.ports import McpConnection, McpConnector, McpServerError, Place
 from backend_api.models.module import MODELS
@@ -59,7 +58,7 @@ from backend_api.skills.library.library import read_library
 from backend_api.web.fetch.module import FETCH
 from backend_api.web.search.search_request import DEADLINE_S, MAX_BYTES
 from contracts.sandboxes import EndpointToken
-from support.backend_stores import redis_channels
+from support.backend_stores import connect_modules, redis_channels
 from support.listening import on_loopback
 from support.memory.file_editor import MemoryFileEditor
 from support.memory.sandbox_commands import MemorySandboxCommands
@@ -67,7 +66,7 @@ from support.memory.sandboxes import MemorySandboxes, MemoryScreens, MemoryWorks
 from support.memory.skills import MemorySkillDownloads
 from support.memory.snapshots import MemorySnapshots
 from support.memory.terminals import MemoryTerminals
-from support.modules import MODULE_DOCUMENTS, module_settings
+from support.modules import module_settings
 from support.tls import NO_TLS
 from support.user_settings import UserSettingsParts, settings_parts
 
@@ -223,7 +222,7 @@ async def run_gateway(
     sandboxes, workspace = computers or MemorySandboxes(), MemoryWorkspace(max_bytes=options.max_upload_bytes)
     opening = [module for module in modules if module not in REPLACED]
     async with (
-        connect(mongo_uri, database_name, documents=MODULE_DOCUMENTS) as database,
+        connect_modules(mongo_uri, database_name) as database,
         redis_channels(redis_uri) as live,
         httpx.AsyncClient(transport=httpx.MockTransport(_searched)) as search,
         guarded_client(FetchRules(allowed_hosts(fetch_hosts))) as fetcher,

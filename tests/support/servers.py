@@ -182,13 +182,19 @@ def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Generator[Server]:
         yield server
 
 
+@pytest.fixture(scope="session")
+def mongo_client(mongo_server: Server) -> Generator[pymongo.MongoClient[dict[str, object]]]:
+    """For what is done to databases between tests."""
+    with pymongo.MongoClient[dict[str, object]](mongo_server.uri) as client:
+        yield client
+
+
 @pytest.fixture
-def mongo_database_name(mongo_server: Server) -> Generator[str]:
+def mongo_database_name(mongo_client: pymongo.MongoClient[dict[str, object]]) -> Generator[str]:
     """Name of a fresh database, dropped afterwards."""
     name = f"test_{uuid.uuid4().hex[:12]}"
     yield name
-    with pymongo.MongoClient[dict[str, object]](mongo_server.uri) as client:
-        client.drop_database(name)
+    mongo_client.drop_database(name)
 
 
 @pytest.fixture(scope="session")
@@ -198,13 +204,14 @@ def emptied_databases() -> list[str]:
 
 
 @pytest.fixture(name="mongo_database_name")
-def emptied_database_name(mongo_server: Server, emptied_databases: list[str]) -> Generator[str]:
+def emptied_database_name(
+    mongo_client: pymongo.MongoClient[dict[str, object]], emptied_databases: list[str]
+) -> Generator[str]:
     """In place of the fresh one, for the modules that import it: a database without a document whose collections and
     indexes may be there, as making and dropping those costs more than most tests of them."""
     name = emptied_databases.pop() if emptied_databases else f"test_{uuid.uuid4().hex[:12]}"
     yield name
-    with pymongo.MongoClient[dict[str, object]](mongo_server.uri) as client:
-        database = client[name]
-        for collection in database.list_collection_names():
-            database[collection].delete_many({})
+    database = mongo_client[name]
+    for collection in database.list_collection_names():
+        database[collection].delete_many({})
     emptied_databases.append(name)

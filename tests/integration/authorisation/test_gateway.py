@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -61,36 +61,20 @@ class House:
     anna: dict[str, str] = field(default_factory=dict[str, str])
     bert: dict[str, str] = field(default_factory=dict[str, str])
 
-    async def things(self, headers: dict[str, str]) -> dict[str, str]:
-        """Values for the parameters of paths: fresh things of this user."""
+    async def things(self, headers: dict[str, str], path: str = "") -> dict[str, str]:
+        """Values for the parameters of paths: fresh things of this user. For one path, only those in it are made beside
+        a session with a message."""
         session_id = await self.gateway.session(headers)
         said = await self.gateway.client.post(
             f"/api/sessions/{session_id}/messages", json={"text": "hello"}, headers=headers
         )
-        # A user may have but so many.
-        for kind in ("folders", "schedules", "targets"):
-            listed = (await self.gateway.client.get(f"/api/{kind}", headers=headers)).json()
-            for former in listed if isinstance(listed, list) else listed["items"]:
-                await self.gateway.client.delete(f"/api/{kind}/{former['id']}", headers=headers)
-        daily = {"text": "hello", "cron": "0 9 * * *", "timezone": "UTC"}
-        schedule = await self.gateway.client.post("/api/schedules", json=daily, headers=headers)
-        share = await self.gateway.client.post(
-            f"/api/sessions/{session_id}/shares", json={"mode": "snapshot"}, headers=headers
-        )
-        folder = await self.gateway.client.post("/api/folders", json={"name": "Work"}, headers=headers)
-        files = await self.gateway.client.post(
-            f"/api/folders/{folder.json()['id']}/files", files={"files": ("a.txt", b"a")}, headers=headers
-        )
-        target = await self.gateway.client.post(
-            "/api/targets", json={"name": "Build", "host": "127.0.0.1", "port": 9, "username": "anna"}, headers=headers
-        )
+        made: dict[str, str] = {}
+        for name, make in self._makers(session_id, headers).items():
+            if not path or f"{{{name}}}" in path:
+                made |= await make()
         return {
             "session_id": session_id,
-            "target_id": target.json()["id"],
-            "schedule_id": schedule.json()["id"],
-            "share_id": share.json()["id"],
-            "folder_id": folder.json()["id"],
-            "file_id": files.json()["items"][0]["id"],
+            **made,
             "job_id": said.json()["run_id"],
             "run_id": said.json()["run_id"],
             "message_id": said.json()["message_id"],
@@ -116,6 +100,35 @@ class House:
             "suggestion_id": "none",
             "revision_id": "none",
         }
+
+    def _makers(self, session_id: str, headers: dict[str, str]) -> dict[str, Callable[[], Awaitable[dict[str, str]]]]:
+        """What makes the thing behind each of these parameters."""
+        client = self.gateway.client
+
+        async def made(kind: str, **body: Any) -> str:
+            # A user may have but so many.
+            listed = (await client.get(f"/api/{kind}", headers=headers)).json()
+            for former in listed if isinstance(listed, list) else listed["items"]:
+                await client.delete(f"/api/{kind}/{former['id']}", headers=headers)
+            return str((await client.post(f"/api/{kind}", json=body, headers=headers)).json()["id"])
+
+        async def schedule() -> dict[str, str]:
+            return {"schedule_id": await made("schedules", text="hello", cron="0 9 * * *", timezone="UTC")}
+
+        async def target() -> dict[str, str]:
+            return {"target_id": await made("targets", name="Build", host="127.0.0.1", port=9, username="anna")}
+
+        async def share() -> dict[str, str]:
+            shares = f"/api/sessions/{session_id}/shares"
+            return {"share_id": (await client.post(shares, json={"mode": "snapshot"}, headers=headers)).json()["id"]}
+
+        async def folder() -> dict[str, str]:
+            folder_id = await made("folders", name="Work")
+            files = {"files": ("a.txt", b"a")}
+            kept = await client.post(f"/api/folders/{folder_id}/files", files=files, headers=headers)
+            return {"folder_id": folder_id, "file_id": kept.json()["items"][0]["id"]}
+
+        return {"schedule_id": schedule, "target_id": target, "share_id": share, "folder_id": folder}
 
     async def ask(self, name: str, things: dict[str, str], headers: dict[str, str], **changed: Any) -> httpx.Response:
         """Call a route as its row says; of an endless answer the head is enough."""
@@ -270,7 +283,7 @@ async def test_who_may_call_is_answered(house: House) -> None:
     for route in sorted(named(*ASKS_FOR_TOKEN), key=lambda name: not name.startswith("GET ")):
         ends_log_in = route.rpartition("/")[2] in ("logout", "logout-all", "password")
         headers = await house.gateway.user(route.rpartition("/")[2]) if ends_log_in else house.anna
-        things = to_look_at if route.startswith("GET ") else await house.things(headers)
+        things = to_look_at if route.startswith("GET ") else await house.things(headers, route)
         answer = await house.ask(route, things, headers)
         is_hidden = answer.status_code == 404 and code_of(answer) == RULES[route].hidden_as
         if answer.status_code in (401, 403, 405, 422, 500) or is_hidden:

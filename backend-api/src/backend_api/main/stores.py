@@ -42,12 +42,17 @@ class Stores:
 
 
 def connect(
-    uri: str, name: str, *, documents: Sequence[type[Document]] = (), wait_s: float = 30.0
+    uri: str,
+    name: str,
+    *,
+    documents: Sequence[type[Document]] = (),
+    wait_s: float = 30.0,
+    has_indexes: bool = False,
 ) -> AbstractAsyncContextManager[Database]:
     """Connects to the database, with the documents of the core and these of other modules. Raises the errors of
     `open_database`."""
     every = [*dict.fromkeys([*DOCUMENTS, *documents])]
-    return open_database(uri, name, documents=every, migrate=migrate, wait_s=wait_s)
+    return open_database(uri, name, documents=every, migrate=migrate, wait_s=wait_s, has_indexes=has_indexes)
 
 
 @asynccontextmanager

@@ -7,6 +7,7 @@ import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 
@@ -39,10 +40,11 @@ LOST = "{detail} What was called may have happened, in whole or in part; check b
 NO_SKILL_FILES = "[This is a remote host: the files of {names} are not on it. Only what you read of them counts here.]"
 
 
-def manifest_tools() -> list[ToolSpec]:
+@cache
+def manifest_tools() -> Sequence[ToolSpec]:
     """The tools every sandbox offers, from the manifest the tool API publishes in the contracts."""
     content = files("contracts").joinpath("tool_manifest.json").read_bytes()
-    return [
+    return tuple(
         ToolSpec(
             name=spec.name,
             description=spec.description,
@@ -54,7 +56,7 @@ def manifest_tools() -> list[ToolSpec]:
             deadline_ms=spec.deadline_ms + START_ALLOWANCE_MS,
         )
         for spec in TypeAdapter(list[wire.ToolSpec]).validate_json(content)
-    ]
+    )
 
 
 RECORDED = frozenset({"background_run", "check_background", "background_stop"})

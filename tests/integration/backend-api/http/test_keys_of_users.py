@@ -21,6 +21,7 @@ from support.tls import NO_TLS
 ANNAS, BERTS = "sk-anna-0a1b2c3d4e5f6g7h8i9j", "sk-bert-9z8y7x6w5v4u3t2s1r0q"
 FIRST, SECOND = "o9Zk3vXq81LmN0pRtYw7uBcD5eFgH2iJ4", "n7Qw2eRt5yUi8oP1aSd4fGh6jKl9zXc3V"
 SIGNING = "j5Hs8dKf2gLq7wEr4tYu1iOp9aZx3cVb6"
+LOCAL = {"AUTH_MODE": "local", "HOST": "127.0.0.1", "RATE_LIMITS": "key-tests=0"}
 Json = dict[str, Any]
 
 
@@ -243,7 +244,7 @@ async def test_a_tool_that_a_user_denies_is_not_run_in_the_users_runs_but_where_
 
 @pytest.mark.timeout(180)
 async def test_a_saved_key_goes_to_no_address_but_the_one_it_was_saved_for(begin: Any, provider: ModelServer) -> None:
-    one, anna = begin("local", AUTH_MODE="local", HOST="127.0.0.1"), Person({})
+    one, anna = begin("local", **LOCAL), Person({})
     async with ModelServer(Answer(texts=("of another",))) as other:
         session_id = await anna.session(one)
         address, key = "models/openai_base_url", "models/openai_api_key"
@@ -273,7 +274,7 @@ async def test_a_saved_key_goes_to_no_address_but_the_one_it_was_saved_for(begin
 
 @pytest.mark.timeout(180)
 async def test_a_test_of_a_key_says_what_is_wrong_with_it(begin: Any, provider: ModelServer) -> None:
-    one, anna = begin("local", AUTH_MODE="local", HOST="127.0.0.1"), Person({})
+    one, anna = begin("local", **LOCAL), Person({})
 
     async def tried(**body: Any) -> tuple[str, str]:
         answer = await anna.call(one, "POST", "/settings/models/test", {"provider": "openai", "key": ANNAS, **body})
@@ -294,7 +295,7 @@ async def test_a_test_of_a_key_says_what_is_wrong_with_it(begin: Any, provider: 
 
 @pytest.mark.timeout(180)
 async def test_the_models_that_a_key_opens_are_listed_newest_first(begin: Any, provider: ModelServer) -> None:
-    one, anna = begin("lists", AUTH_MODE="local", HOST="127.0.0.1", RATE_LIMITS="key-tests=0"), Person({})
+    one, anna = begin("local", **LOCAL), Person({})
 
     async def listed(expect: int = 200, **body: Any) -> Json:
         answer = await anna.call(one, "POST", "/settings/models/available", {"provider": "openai", **body})

@@ -11,7 +11,9 @@ import pytest
 
 from support.gateway import Gateway, run_gateway
 from support.research.fake_sources import Fakes, fake_sources
-from support.servers import Server
+from support.servers import Server, emptied_database_name
+
+__all__ = ["emptied_database_name"]
 
 
 @dataclass(frozen=True, slots=True)

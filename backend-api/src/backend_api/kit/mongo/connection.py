@@ -37,9 +37,11 @@ async def open_database(
     documents: Sequence[type[Document]],
     migrate: Callable[[Database], Awaitable[int]],
     wait_s: float = 30.0,
+    has_indexes: bool = False,
 ) -> AsyncGenerator[Database]:
-    """A database migrated to this program's version by `migrate`, with its documents and indexes. Raises
-    `StoreUnavailableError` if it does not answer in time, or holds data of a later version."""
+    """A database migrated to this program's version by `migrate`, with its documents and indexes, which are not looked
+    at if the caller knows that the database `has_indexes`. Raises `StoreUnavailableError` if it does not answer in
+    time, or holds data of a later version."""
     client: Client = AsyncMongoClient(
         uri, tz_aware=True, serverSelectionTimeoutMS=5000, timeoutMS=None, maxPoolSize=100, appname="backend-api"
     )
@@ -49,7 +51,7 @@ async def open_database(
         version = await migrate(database)
         try:
             durable = database.with_options(write_concern=DURABLE)
-            await init_beanie(database=durable, document_models=[*documents])
+            await init_beanie(database=durable, document_models=[*documents], skip_indexes=has_indexes)
         except PyMongoError as error:
             raise StoreUnavailableError("The database refused the indexes.") from error
         logger.info("database is open", extra={"version": version})
