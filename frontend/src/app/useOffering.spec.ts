@@ -3,7 +3,6 @@ import { createPinia, setActivePinia } from 'pinia'
 import { afterEach, expect, it, vi } from 'vitest'
 import { ref } from 'vue'
 import { useConversation } from '@/features/chat'
-import { offeredPanels } from '@/features/computer/panels'
 import { json, startFakeServer } from '@/shared/testing/fakeServer'
 import { useOffering } from './useOffering'
 
@@ -17,7 +16,7 @@ it('offers papers where a conversation that is opened has some, whoever linked t
   const open = ref('none')
   useConversation().phase = 'ready'
   const offering = useOffering(() => open.value)
-  const hasPanel = () => offeredPanels(offering.value).some(({ id }) => id === 'papers')
+  const hasPanel = () => offering.value.isWithPapers
   expect(hasPanel()).toBe(false)
   open.value = 'linked'
   await vi.waitFor(() => expect(hasPanel()).toBe(true))
