@@ -259,18 +259,13 @@ export const useConversation = defineStore('conversation', () => {
     if (sessionId.value) await outboxes.add(sessionId.value, [entry])
   }
   return {
-    sessionId,
-    transcript,
-    live,
-    agentTexts,
+    ...{ sessionId, transcript, live, agentTexts },
     hasEarlier,
     loadEarlier,
     phase,
     isHere,
     problem,
-    streamState,
-    streamError,
-    isCutOff,
+    ...{ streamState, streamError, isCutOff },
     reconnect: () => stream?.reconnect(),
     outbox,
     pathRequest,
@@ -278,9 +273,7 @@ export const useConversation = defineStore('conversation', () => {
     isStopHeld: stop.isHeld,
     stopProblem: stop.problem,
     hasActed,
-    isRunning,
-    isWaiting,
-    activity,
+    ...{ isRunning, isWaiting, activity },
     ...{ open, close, send, sendAgain },
     /** Sends to a conversation whether it is open or not. */
     sendTo: outboxes.add,
