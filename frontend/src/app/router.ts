@@ -1,11 +1,14 @@
 import { createRouter, createWebHistory } from 'vue-router'
-import { LoginPage, useAuth } from '@/features/auth'
+import { useAuth } from '@/features/auth'
 import { letBackClose } from '@/shared/lib/backCloses'
 import { askBeforeLeaving } from '@/shared/lib/unsaved'
 import { lazyPage } from '@/shared/ui/lazyPart'
 import NotFoundPage from './NotFoundPage.vue'
 import UnreachablePage from './UnreachablePage.vue'
 import WorkspacePage from './WorkspacePage.vue'
+
+/** One for both addresses: what is typed stays. */
+const LoginPage = lazyPage(() => import('@/features/auth/LoginPage.vue'))
 
 export const router = createRouter({
   history: createWebHistory(),

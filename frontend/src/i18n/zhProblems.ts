@@ -228,7 +228,7 @@ export const zhProblems = {
   share_quota: '你的链接数量已到上限，请先撤销一些。',
   folder_file_not_found: '文件夹中没有这个文件。',
   folder_full: '文件夹的文件已达上限（50 个，共 50 MB）。请先删除一些。',
-  folder_files_quota: '您所有文件夹的文件总大小已达上限，请先删除一些。',
+  folder_files_quota: '你所有文件夹的文件总大小已达上限，请先删除一些。',
   too_long_to_print: '对话太长，无法生成 PDF。请保存为 Markdown，或不带工具内容。',
   no_pdf: '此服务器无法生成 PDF。请保存为 Markdown。',
   shared_files_too_large: '文件太大。服务器说明：{detail}',

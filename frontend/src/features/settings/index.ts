@@ -1,3 +1,5 @@
+import { lazyPart } from '@/shared/ui/lazyPart'
+
 export { enterMeans } from './enterMeaning'
 export { useModels } from './models'
 export { offeredPages, settingsPageNamed } from './pages'
@@ -20,7 +22,8 @@ export { default as SettingsDialog } from './SettingsDialog.vue'
 export { useSettingsPage } from './settingsPage'
 export { describeTarget, isRemoteHost, useTargets } from './targets'
 export { default as ThinkingRow } from './ThinkingRow.vue'
-export { default as ToolRules } from './ToolRules.vue'
 export { commandRule, countRules, isNamed } from './toolRules'
 export { default as TurnsRow } from './TurnsRow.vue'
 export { useUserSettings } from './userSettings'
+
+export const ToolRules = lazyPart(() => import('./ToolRules.vue'))

@@ -77,7 +77,7 @@ describe('the panel of model calls', () => {
     show(call)
     await userEvent.click(screen.getByRole('button', { name: /Agent/ }))
     expect(await screen.findByText('<b>seen</b>')).toBeTruthy()
-    expect(screen.getByText('The 1 new ones of 4 parts.')).toBeTruthy()
+    expect(screen.getByText('The new one of 4 parts.')).toBeTruthy()
     expect(screen.getByText('Done.')).toBeTruthy()
     expect(screen.getByText(/Failed after 1.5 s and asked again: Busy./)).toBeTruthy()
     expect(screen.getByLabelText('Call of write').textContent).toContain('"a": 1')
