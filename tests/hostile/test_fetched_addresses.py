@@ -93,7 +93,7 @@ INNER = [
 REDIRECTS = ["301 There", "302 There", "303 There", "307 There", "308 There"]
 
 
-@pytest.mark.parametrize(("location", "status"), zip(INNER, cycle(REDIRECTS), strict=False))
+@pytest.mark.parametrize(("location", "status"), list(zip(INNER, cycle(REDIRECTS), strict=False)))
 async def test_a_redirect_leads_to_no_address_that_would_be_refused(location: str, status: str) -> None:
     names = {"page.example": [[PUBLIC]], "inner.example": [["10.0.0.1"]]}
     async with site({"/": to(location, status)}) as running:
