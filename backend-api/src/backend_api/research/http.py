@@ -210,7 +210,10 @@ async def export_records(
     the end of the answer."""
     batches = research.enabled().corpus.each(caller.user.id, wanted)
     # Before the answer begins: a database that is away is an error.
-    first = await anext(batches, ())
+    try:
+        first = await anext(batches)
+    except StopAsyncIteration:
+        first = ()
     media, ending = _MEDIA[form]
     headers = {
         "Content-Disposition": f'attachment; filename="corpus.{ending}"',
