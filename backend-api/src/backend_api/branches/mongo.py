@@ -28,6 +28,7 @@ from backend_api.branches.ports import Selection
 from backend_api.conversations.domain.entity import Session, SessionStatus
 from backend_api.conversations.domain.errors import MessageDiffersError, SessionNotFoundError, SessionQuotaError
 from backend_api.conversations.mongo.event_documents import (
+    find_latest,
     insert_events,
     is_repeated_message,
     is_repeated_request,
@@ -152,12 +153,12 @@ class MongoBranchStore:
 
     async def requested(self, session_id: SessionId, client_request_id: str) -> list[Event]:
         """One look by an index, and one at the event that follows."""
+        named = {"session_id": session_id, "client_request_id": client_request_id}
+        first = await find_latest(self._database, named)
+        if first is None:
+            return []
         async with store_errors():
-            named = {"session_id": session_id, "client_request_id": client_request_id}
-            first = await self._events.find_one(named, {"seq": 1})
-            if first is None:
-                return []
-            both = {"session_id": session_id, "seq": {"$in": [first["seq"], first["seq"] + 1]}}
+            both = {"session_id": session_id, "seq": {"$in": [first, first + 1]}}
             events = await read_events(self._database, await self._events.find(both).sort("seq", 1).to_list())
         return [one for one in events if isinstance(one.payload, PathSelected | RunQueued)]
 

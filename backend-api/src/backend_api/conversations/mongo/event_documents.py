@@ -20,7 +20,7 @@ from backend_api.conversations.application.stored_events import count_stored
 from backend_api.conversations.domain.errors import SessionNotFoundError
 from backend_api.conversations.mongo.shared_bodies import is_shared, read_shared, share
 from backend_api.kit.mongo.database import Database, Document
-from backend_api.kit.mongo.transactions import on_commit, store_errors
+from backend_api.kit.mongo.transactions import in_transaction, on_commit, store_errors
 
 PART_CHARACTERS = 60_000
 """The most characters of an event's JSON in one document: at four bytes each, and with the envelope, it stays below 256
@@ -150,11 +150,23 @@ async def message_sent_before(database: Database, session_id: str, client_messag
     Raises `SessionNotFoundError` if it is gone, as its session is.
     """
     sent = {"session_id": session_id, "client_message_id": client_message_id}
+    await find_latest(database, sent)
     async with store_errors():
         events = await read_events(database, await database["events"].find(sent).to_list())
     if not events:
         raise SessionNotFoundError("There is no such session.")
     return events[0]
+
+
+async def find_latest(database: Database, wanted: Document) -> int | None:
+    """The number of an event, also of one that is stored at this moment and isn't durable yet: this waits until it is.
+    Other reads see what is durable alone, so they may miss an event that a transaction has just seen."""
+
+    async def look(transaction: AsyncClientSession) -> Document | None:
+        return await database["events"].find_one(wanted, {"seq": 1}, session=transaction)
+
+    found = await in_transaction(database, look)
+    return None if found is None else found["seq"]
 
 
 async def is_sent(
