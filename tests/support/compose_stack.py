@@ -7,10 +7,12 @@ import os
 import re
 import secrets
 import subprocess
+import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+import httpx
 import pytest
 
 from support.servers import free_port
@@ -91,6 +93,20 @@ def docker(*words: str) -> str:
     return subprocess.run(["docker", *words], capture_output=True, text=True, check=True, timeout=60).stdout
 
 
+def _wait_until_answered(address: str) -> None:
+    """The engine takes connections of a port before the program behind it does, and resets them."""
+    ends = time.monotonic() + UP_TIMEOUT_S
+    while True:
+        try:
+            httpx.get(address, timeout=10, trust_env=False)
+        except httpx.TransportError:
+            if time.monotonic() > ends:
+                raise
+            time.sleep(0.2)
+        else:
+            return
+
+
 @contextmanager
 def run_compose_stack(**settings: str) -> Generator[ComposeStack]:
     """A project that is up for the length of the block and leaves nothing behind."""
@@ -112,6 +128,7 @@ def run_compose_stack(**settings: str) -> Generator[ComposeStack]:
     try:
         try:
             stack.run("up", "-d")
+            _wait_until_answered(stack.base_url)
         except BaseException:
             print(stack.run("logs", "--tail", "40"))  # noqa: T201 - shown by pytest beside the failure
             raise
