@@ -234,7 +234,7 @@ async def test_the_desktop_is_enlarged_and_escape_puts_it_back(desktop_stack: St
         await say(page, "run sleep 20")
         await show_desktop(page)
         await expect(page.get_by_role("application", name="Watching live")).to_be_visible(timeout=PATIENT_MS)
-        before = await width(page)
+        before = await settled_width(page)
 
         await page.get_by_role("button", name="Enlarge the desktop").click()
         shrink = page.get_by_role("button", name="Back to the panel")
@@ -256,6 +256,16 @@ async def test_the_desktop_is_enlarged_and_escape_puts_it_back(desktop_stack: St
         # Nothing of the large desktop is left over the page.
         await page.get_by_role("button", name="Hand back").click(timeout=5_000)
         await expect(page.get_by_role("application", name="Watching live")).to_be_visible(timeout=PATIENT_MS)
+
+
+async def settled_width(page: Page) -> float:
+    """Once the desktop has taken the size of its panel, and keeps it for a second."""
+    seen: list[float] = []
+    async with asyncio.timeout(30):
+        while len(seen) < 10 or seen[-10:] != [seen[-1]] * 10:
+            seen.append(await width(page))
+            await asyncio.sleep(0.1)
+    return seen[-1]
 
 
 async def wider(page: Page, least: float) -> None:
