@@ -11,9 +11,9 @@ from fnmatch import fnmatchcase
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, cast
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from backend_api.agent.catalogue import ProviderName
 from backend_api.agent.model import Thinks
@@ -85,6 +85,10 @@ class _Prices(_Price):
     long: _Price | None = None
 
 
+_FORMER = ("binds_thinking", "system_notes")
+"""Fields of earlier versions that had no effect: files that were made from the product's own still have them."""
+
+
 class _Entry(_Strict):
     names: Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(min_length=1)]
     provider: ProviderName | None = None
@@ -96,6 +100,13 @@ class _Entry(_Strict):
     thinking_form: ThinkingForm | None = None
     computer_use: ComputerUse | None = None
     tool_search: bool | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _leave_former(cls, said: object) -> object:
+        if not isinstance(said, dict):
+            return said
+        return {name: value for name, value in cast("dict[str, object]", said).items() if name not in _FORMER}
 
     def facts(self) -> ModelFacts:
         told = {entry.name: getattr(self, entry.name) for entry in fields(ModelFacts) if entry.name != "prices"}

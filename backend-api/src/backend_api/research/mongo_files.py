@@ -16,6 +16,8 @@ from backend_api.research.ports import AttachedFile
 
 MOST_FILES = 100
 """The files of a conversation that are kept."""
+_NEWEST = [("matched_at", -1), ("_id", -1)]
+"""Of two of the same millisecond the one that was inserted later."""
 
 
 class AttachedFileDocument(Document):
@@ -53,7 +55,8 @@ class MongoAttachedFiles:
         }
         async with store_errors():
             await _collection().update_one(mine | {"path": file.path}, {"$set": fields}, upsert=True)
-            more = _collection().find(mine, {"_id": 1}).sort([("matched_at", -1)]).skip(MOST_FILES)
+            # All but the newest: an offset of the query.
+            more = _collection().find(mine, {"_id": 1}).sort(_NEWEST).skip(MOST_FILES)
             if old := [one["_id"] for one in await more.to_list()]:
                 await _collection().delete_many({"_id": {"$in": old}})
 
@@ -65,7 +68,7 @@ class MongoAttachedFiles:
     async def of_session(self, user_id: UserId, session_id: str) -> list[AttachedFile]:
         """One read, by an index."""
         async with store_errors():
-            found = _collection().find({"session_id": session_id, "user_id": user_id}).sort([("matched_at", -1)])
+            found = _collection().find({"session_id": session_id, "user_id": user_id}).sort(_NEWEST)
             return [_file(one) for one in await found.limit(MOST_FILES).to_list()]
 
 

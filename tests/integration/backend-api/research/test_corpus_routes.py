@@ -12,6 +12,7 @@ import httpx
 import pytest
 
 from backend_api.kit.untrusted.resolver import lookups_of
+from backend_api.research import mongo_files
 from backend_api.research.domain import MAX_CHARACTERS
 from backend_api.research.programs import import_program
 from backend_api.research.programs.running import ImportPrograms
@@ -350,6 +351,21 @@ async def test_keys_of_a_user_are_tried_kept_sealed_and_sent_for_that_user_alone
     bert = await library.gateway.user("bert")
     await library.ask("POST", json={"id": KNOWN[12].doi}, headers=bert)
     assert "my-own-key" not in library.fakes.asked_of("openalex")[-1]
+
+
+async def test_of_many_matched_files_of_a_conversation_the_newest_are_kept(
+    library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mongo_files, "MOST_FILES", 2)
+    session_id = await library.gateway.session(library.anna)
+    await library.add(RESNET.doi)
+    for name in "abc":
+        params = {"session_id": session_id, "path": f"uploads/{name}.pdf"}
+        file = {"file": ("paper.pdf", pdf_of([f"doi:{RESNET.doi}", "and what is said about it"]))}
+        assert (await library.ask("POST", "/match", params=params, files=file)).status_code == 200
+    assert await mongo_files.AttachedFileDocument.find({"session_id": session_id}).count() == 2
+    items = (await library.ask("GET", "/attached", params={"session_id": session_id})).json()["items"]
+    assert [one["path"] for one in items] == ["uploads/c.pdf", "uploads/b.pdf"]
 
 
 async def test_which_paper_a_file_is_stays_known_to_its_conversation(library: Library) -> None:

@@ -161,6 +161,11 @@ def test_a_file_that_is_wrong_stops_the_start_and_says_where(tmp_path: Path, tex
     assert "MODELS_FILE" in str(caught.value)
 
 
+def test_a_file_with_fields_of_earlier_versions_is_read_without_them(tmp_path: Path) -> None:
+    file = with_file(tmp_path, LOCAL + "binds_thinking = true\nsystem_notes = false\n")
+    assert info_of("qwen3:8b", openai_base_url="http://127.0.0.1:11434/v1", models_file=file).context_window == 32_000
+
+
 def test_a_file_that_is_not_there_stops_the_start(tmp_path: Path) -> None:
     with pytest.raises(LlmSettingError, match=r"MODELS_FILE=.*can't be read"):
         Catalogue(LlmSettings(models_file=tmp_path / "none.toml"))
