@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from service_kit.tree_size import TreeSize
 from tool_api.errors import DiskFullError
 from tool_api.upkeep.disk import DiskWatch
 
@@ -107,6 +108,39 @@ async def test_a_large_file_may_grow_while_there_is_room(tmp_path: Path) -> None
     bound = await DiskWatch(tmp_path, 2 * large).write_bound()
     assert bound.file_bytes is not None
     assert large < bound.file_bytes <= 2 * large
+
+
+async def test_processes_are_not_looked_through_before_each_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watch = DiskWatch(tmp_path, 1 << 40)
+    looks = 0
+    plain = watch._count_deleted  # pyright: ignore[reportPrivateUsage]
+
+    def counted() -> TreeSize:
+        nonlocal looks
+        looks += 1
+        return plain()
+
+    monkeypatch.setattr(watch, "_count_deleted", counted)
+    for _ in range(5):
+        await watch.write_bound()
+        # Each count is too old for the next command.
+        watch._looked_at = float("-inf")  # pyright: ignore[reportPrivateUsage]
+    assert looks == 1
+
+
+async def test_deleted_files_that_are_held_open_count_before_the_next_command(tmp_path: Path) -> None:
+    watch = DiskWatch(tmp_path, 8 * LIMIT)
+    await watch.write_bound()
+    with (tmp_path / "held").open("wb") as held:
+        held.write(b"x" * 6 * LIMIT)
+        held.flush()
+        os.fsync(held.fileno())
+        (tmp_path / "held").unlink()
+        bound = (await watch.write_bound()).file_bytes
+    assert bound is not None
+    assert bound < 3 * LIMIT
 
 
 async def test_without_a_limit_nothing_is_counted_and_nothing_bounded(tmp_path: Path) -> None:

@@ -42,6 +42,7 @@ class DiskWatch:
         self._looking = asyncio.Lock()
         self._cost_s = self._work_s = 0.0
         self._free_at_look = (0, 0)
+        self._free_at_deleted = 0
         self._stopped_at: tuple[int, int] | None = None
         self._largest_bytes = 0
         self._deleted = TreeSize(0, 0)
@@ -81,7 +82,8 @@ class DiskWatch:
         asked = time.monotonic()
         async with self._looking:
             if self._began_at < asked and self._is_stale():
-                self._deleted = await asyncio.to_thread(self._count_deleted)
+                if self._may_hold_deleted():
+                    await self._recount_deleted()
                 await self._recount()
         if self.is_full:
             return WriteBound(0)
@@ -93,6 +95,14 @@ class DiskWatch:
         if self.used_bytes is None or self.is_full or time.monotonic() - self._looked_at >= self._cost_s * _SHARE:
             return True
         return bool(self._limit_bytes) and self._filled() * 2 >= self._room
+
+    def _may_hold_deleted(self) -> bool:
+        """Whether the size of deleted files may matter now. Counting them looks at every process and takes tens of
+        milliseconds; until half of the room may be taken, the count of the last regular look is good enough."""
+        if self.used_bytes is None or self.is_full or self._deleted.bytes or self._deleted.files:
+            return True
+        taken = self._free_at_deleted - self._free()[0]
+        return bool(self._limit_bytes) and taken * 2 >= self._room
 
     def _filled(self) -> int:
         """Bytes of the disk that were taken since the last look, by whomever."""
@@ -119,7 +129,7 @@ class DiskWatch:
                 return
             pause = self._looked_at + self._work_s * _HURRIED_SHARE - time.monotonic()
             await asyncio.sleep(min(max(pause, 0.0), _LONGEST_PAUSE_S))
-            self._deleted = await asyncio.to_thread(self._count_deleted)
+            await self._recount_deleted()
             await self._recount()
 
     async def demand(self, wanted: int) -> None:
@@ -169,7 +179,7 @@ class DiskWatch:
 
     async def _look(self, on_full: Callable[[bool], Awaitable[None]]) -> None:
         async with self._looking:
-            self._deleted = await asyncio.to_thread(self._count_deleted)
+            await self._recount_deleted()
             await self._recount()
         if not self.is_full:
             self._stopped_at = None
@@ -199,6 +209,10 @@ class DiskWatch:
         if self._limit_bytes and self._filled() >= max(self._room, self._limit_bytes // _FAST_SHARE):
             return since > self._cost_s
         return fills_fast and since > self._cost_s * _HURRIED_SHARE
+
+    async def _recount_deleted(self) -> None:
+        self._free_at_deleted = self._free()[0]
+        self._deleted = await asyncio.to_thread(self._count_deleted)
 
     async def _recount(self) -> None:
         began = self._began_at = time.monotonic()
