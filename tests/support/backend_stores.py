@@ -166,7 +166,7 @@ async def mongo_stores(
     name: str,
     *,
     runs_per_user: int = 0,
-    unseen_most: int = 0,
+    max_waiting: int = 0,
     model_call_quota_most: int = 0,
     sessions_most: int = 0,
 ) -> AsyncGenerator[MongoStores]:
@@ -178,7 +178,7 @@ async def mongo_stores(
 
         yield MongoStores(
             sessions=MongoSessionRepository(database),
-            ledger=MongoRunLedger(database, runs_per_user=runs_per_user, unseen_most=unseen_most),
+            ledger=MongoRunLedger(database, runs_per_user=runs_per_user, max_waiting=max_waiting),
             waits=MongoWaits(database),
             log=MongoEventLog(database),
             transcripts=MongoTranscripts(database),
@@ -192,7 +192,7 @@ async def mongo_stores(
             skills=MongoSkillStore(database),
             model_call_quota=MongoModelCallQuota(database, most=model_call_quota_most),
             background=MongoBackgroundCommands(database, starts_within_s=BEGINS_WITHIN_S),
-            schedules=MongoSchedules(database, unseen_most=unseen_most, sessions_most=sessions_most),
+            schedules=MongoSchedules(database, max_waiting=max_waiting, sessions_most=sessions_most),
             ports=MongoOpenedPorts(database),
             deletions=lambda due_s: MongoDeletions(due_s=due_s),
             disable=disable,

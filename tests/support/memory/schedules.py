@@ -20,9 +20,9 @@ from support.memory.store import MemoryStore, SessionRow
 class MemorySchedules(RunEndings):
     """`Schedules` on a `MemoryStore`."""
 
-    def __init__(self, store: MemoryStore, *, unseen_most: int = 0, sessions_most: int = 0) -> None:
+    def __init__(self, store: MemoryStore, *, max_waiting: int = 0, sessions_most: int = 0) -> None:
         super().__init__(store)
-        self._unseen_most = unseen_most
+        self._max_waiting = max_waiting
         self._sessions_most = sessions_most
         self._kept: dict[ScheduleId, Schedule] = {}
         self._look_at: dict[ScheduleId, datetime] = {}
@@ -101,8 +101,8 @@ class MemorySchedules(RunEndings):
         if schedule.session_id is not None:
             row = self._store.own(schedule.session_id, schedule.user_id)
             unseen = sum(isinstance(event.payload, MessageUser) for event in row.events[row.model_read :])
-            if 0 < self._unseen_most <= unseen:
-                raise TooManyWaitingError.of(self._unseen_most)
+            if 0 < self._max_waiting <= unseen:
+                raise TooManyWaitingError.of(self._max_waiting)
             return row
         held = sum(row.session.user_id == schedule.user_id for row in self._store.sessions.values())
         if 0 < self._sessions_most <= held:

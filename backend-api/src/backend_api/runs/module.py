@@ -32,7 +32,7 @@ async def open_runs(
 ) -> AsyncGenerator[Parts]:
     """Open the runs. Ports: `ledger`, `waits`, and `delete_session`, which ends running work; its tasks end waits in
     time, and deletions that a process left unfinished."""
-    ledger = MongoRunLedger(database, runs_per_user=quotas.runs, unseen_most=limits.waiting_messages)
+    ledger = MongoRunLedger(database, runs_per_user=quotas.runs, max_waiting=limits.waiting_messages)
     waits = MongoWaits(database)
     yield Parts(
         ports={

@@ -36,7 +36,7 @@ async def open_schedules(
     clock: Callable[[], float],
 ) -> AsyncGenerator[Parts]:
     """Open the schedules. Ports: `schedules` and the use cases that change and run one; its task sends due messages."""
-    schedules = MongoSchedules(database, unseen_most=limits.waiting_messages, sessions_most=limits.sessions_in_all)
+    schedules = MongoSchedules(database, max_waiting=limits.waiting_messages, sessions_most=limits.sessions_in_all)
     lines = CronsimLines()
     rules = ScheduleRules(lines=lines, sessions=sessions, rules_of=rules_of, clock=clock)
     send = SendScheduled(schedules=schedules, stream=stream, notifier=notifier)

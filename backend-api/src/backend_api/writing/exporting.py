@@ -38,10 +38,10 @@ class Export:
                 failed,
             )
         figures = await self.figures(project, read_figure, EXPORT)
-        if figures.unseen and not anyway:
+        if figures.unusable and not anyway:
             raise ExportInvalidError(
                 f"These figures are missing from the workspace, too large or not pictures: "
-                f"{', '.join(list(figures.unseen)[:10])}. Create them, or export without them."
+                f"{', '.join(list(figures.unusable)[:10])}. Create them, or export without them."
             )
         return await self.renderer.render(await self._rendering(user_id, project, wanted, figures, failed))
 
@@ -50,7 +50,7 @@ class Export:
         check = await self.check(user_id, project)
         figures = await self.figures(project, read_figure, EXPORT)
         unusable = await self.renderer.unusable(user_id, figures.found)
-        figures = replace(figures, unseen={**figures.unseen, **unusable})
+        figures = replace(figures, unusable={**figures.unusable, **unusable})
         return replace(check, findings=[*check.findings, *figure_findings(project, figures)])
 
     async def preview(self, user_id: UserId, project: Project, read_figure: ReadFigure) -> bytes:
@@ -88,7 +88,7 @@ class Export:
             csl=style.file.read_text(encoding="utf-8"),
             biblatex=style.biblatex,
             figures=figures.found,
-            unseen=figures.unseen,
+            unusable=figures.unusable,
             marked={one.key: one.code for one in failed if one.key},
             is_numbered=project.settings.kind != "notes",
             is_preview=is_preview,

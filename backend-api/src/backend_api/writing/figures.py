@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from backend_api.writing.citations import Finding, figures_in
 from backend_api.writing.domain import Project
 from backend_api.writing.errors import ExportInvalidError
-from backend_api.writing.ports import Unseen
+from backend_api.writing.ports import UnusableFigure
 
 MAX_FIGURES = 60
 ReadFigure = Callable[[str, int], Awaitable[bytes | None]]
@@ -25,7 +25,7 @@ class Bounds:
 
 EXPORT = Bounds(one=12 * 1024**2, all=48 * 1024**2)
 PREVIEW = Bounds(one=2 * 1024**2, all=8 * 1024**2)
-_DETAILS: Mapping[Unseen, str] = {
+_DETAILS: Mapping[UnusableFigure, str] = {
     "missing": "The figure {path} is not in the workspace, or too large. Create it, or remove it from the text.",
     "no_picture": "{path} is not a picture. Figures must be PNG, JPEG, GIF, WebP or SVG.",
     "too_large": "The figure {path} is too large.",
@@ -40,7 +40,7 @@ class Figures:
     """The figures found, by their paths, and the reasons for those that are missing."""
 
     found: Mapping[str, bytes]
-    unseen: Mapping[str, Unseen]
+    unusable: Mapping[str, UnusableFigure]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,24 +54,24 @@ class CollectFigures:
         paths = list(dict.fromkeys(one.path for one in figures_in(project)))
         if len(paths) > MAX_FIGURES:
             raise ExportInvalidError(f"The text has {len(paths)} figures; at most {MAX_FIGURES} are allowed.")
-        found, unseen, left = dict[str, bytes](), dict[str, Unseen](), bounds.all
+        found, unusable, left = dict[str, bytes](), dict[str, UnusableFigure](), bounds.all
         for path in paths:
             content = await read(path, min(EXPORT.one, left) if bounds is EXPORT else EXPORT.one)
             if content is None:
-                unseen[path] = "missing"
+                unusable[path] = "missing"
             elif not self.ending_of(content):
-                unseen[path] = "no_picture"
+                unusable[path] = "no_picture"
             elif len(content) > min(bounds.one, left):
-                unseen[path] = "too_large"
+                unusable[path] = "too_large"
             else:
                 found[path], left = content, left - len(content)
-        return Figures(found=found, unseen=unseen)
+        return Figures(found=found, unusable=unusable)
 
 
 def figure_findings(project: Project, figures: Figures) -> Iterable[Finding]:
     """A problem at each place of a figure that can't be shown, and a warning where that is so in a PDF alone."""
     for one in figures_in(project):
-        if reason := figures.unseen.get(one.path):
+        if reason := figures.unusable.get(one.path):
             yield Finding(
                 code="figure_unusable" if reason in ("linked", "damaged") else "figure_missing",
                 severity="warning" if reason in ("linked", "damaged") else "error",

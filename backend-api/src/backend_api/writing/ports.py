@@ -11,7 +11,7 @@ from backend_api.research.domain import Paper, Record
 from backend_api.writing.domain import Project, ProjectId, Revision
 
 Format = Literal["markdown", "latex", "pdf", "docx", "html"]
-Unseen = Literal["missing", "no_picture", "too_large", "linked", "damaged"]
+UnusableFigure = Literal["missing", "no_picture", "too_large", "linked", "damaged"]
 """Reasons why a figure can't be shown."""
 
 
@@ -107,7 +107,7 @@ class Rendering:
     csl: str
     biblatex: str
     figures: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
-    unseen: Mapping[str, Unseen] = field(default_factory=dict[str, Unseen])
+    unusable: Mapping[str, UnusableFigure] = field(default_factory=dict[str, UnusableFigure])
     """Missing figures and the reasons, which are shown in their place."""
     marked: Mapping[str, str] = field(default_factory=dict[str, str])
     is_numbered: bool = True
@@ -127,6 +127,6 @@ class Renderer(Protocol):
         `ExportFailedError`."""
         ...
 
-    async def unusable(self, owner: str, figures: Mapping[str, bytes]) -> Mapping[str, Unseen]:
+    async def unusable(self, owner: str, figures: Mapping[str, bytes]) -> Mapping[str, UnusableFigure]:
         """The figures, by their paths, that can't be set in a PDF. Raises `ExportFailedError`."""
         ...

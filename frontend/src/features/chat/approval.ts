@@ -1,4 +1,4 @@
-import { allSeen } from '@/shared/lib/unseen'
+import { showInvisible } from '@/shared/lib/invisibleCharacters'
 import type { ApprovalDecision, ApprovalItem } from './transcript'
 
 type ApprovalCall = ApprovalItem['calls'][number]
@@ -18,8 +18,8 @@ export function shownArguments(given: Readonly<Record<string, unknown>>): ShownA
   return Object.entries(given)
     .filter(([, value]) => value !== undefined)
     .map(([name, value]) => {
-      const text = allSeen(typeof value === 'string' ? value : JSON.stringify(value, null, 1))
-      return { name: allSeen(name), text, length: text.length > LONG ? text.length : null }
+      const text = showInvisible(typeof value === 'string' ? value : JSON.stringify(value, null, 1))
+      return { name: showInvisible(name), text, length: text.length > LONG ? text.length : null }
     })
 }
 
@@ -35,7 +35,9 @@ export function writtenFile({ name, arguments: given }: Pick<ApprovalCall, 'name
  * came of one step of the model are held back together, and the first one of them tells it.
  */
 export function heldBackFor(calls: readonly Partial<ApprovalCall>[], at: number): string[] {
-  const told = calls.map(({ safety_checks: checks = [] }) => checks.map((one) => allSeen(one.message || one.code)))
+  const told = calls.map(({ safety_checks: checks = [] }) =>
+    checks.map((one) => showInvisible(one.message || one.code)),
+  )
   const own = told[at] ?? []
   return JSON.stringify(own) === JSON.stringify(told[at - 1]) ? [] : own
 }

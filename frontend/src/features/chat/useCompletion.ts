@@ -2,7 +2,7 @@ import { computed, onScopeDispose, ref, shallowRef, watch, type Ref } from 'vue'
 import { useI18n } from 'vue-i18n'
 import { call } from '@/api/client'
 import type { FileEntry, Skill } from '@/api/types'
-import { allSeen } from '@/shared/lib/unseen'
+import { showInvisible } from '@/shared/lib/invisibleCharacters'
 import { usePresets } from '@/features/settings'
 import { begunAt, completed, fitting, inFolder, type Completion } from './completion'
 import { MODE, offeredModes, type Mode } from './modes'
@@ -56,7 +56,7 @@ export function useCompletion({ text, field, sessionId, hasFiles, mode: modeNow,
   const files = computed<Completion[]>(() =>
     entries.value.map(({ path, name, is_dir: goesOn }) => ({
       id: path,
-      label: allSeen(goesOn ? `${name}/` : name),
+      label: showInvisible(goesOn ? `${name}/` : name),
       hint: '',
       insert: goesOn ? `@${path}/` : `\`${path}\` `,
       goesOn,

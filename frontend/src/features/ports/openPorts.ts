@@ -1,5 +1,5 @@
 import type { OpenPort, WireEvent } from '@/api/types'
-import { allSeen } from '@/shared/lib/unseen'
+import { showInvisible } from '@/shared/lib/invisibleCharacters'
 
 export const FIRST_PORT = 1024
 export const LAST_PORT = 65_535
@@ -32,7 +32,7 @@ export function portOf(text: string): number | null {
 
 /** What a port is called: a name somebody gave it, with every character of it, or '' where it has none. */
 export function nameOf({ label }: Pick<OpenPort, 'label'>): string {
-  return allSeen(label.trim())
+  return showInvisible(label.trim())
 }
 
 function without(ports: readonly OpenPort[], closed: string): readonly OpenPort[] {

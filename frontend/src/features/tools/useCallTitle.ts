@@ -1,5 +1,5 @@
 import { computed } from 'vue'
-import { allSeen } from '@/shared/lib/unseen'
+import { showInvisible } from '@/shared/lib/invisibleCharacters'
 import type { ToolCard } from './body/card'
 import { viewOf } from './kinds'
 import { isWorkspace, useToolPhrase } from './useToolPhrase'
@@ -7,9 +7,9 @@ import { isWorkspace, useToolPhrase } from './useToolPhrase'
 /** A call in words, and what it is about where they do not say it. */
 export function useCallTitle(card: () => ToolCard) {
   const toolPhrase = useToolPhrase()
-  const phrase = computed(() => allSeen(toolPhrase(card())))
+  const phrase = computed(() => showInvisible(toolPhrase(card())))
   const target = computed(() => {
-    const text = allSeen(viewOf(card()).target(card()).split('\n')[0] ?? '')
+    const text = showInvisible(viewOf(card()).target(card()).split('\n')[0] ?? '')
     return isWorkspace(text) || phrase.value.includes(text) ? '' : text
   })
   return { phrase, target }

@@ -1,6 +1,6 @@
 import { useI18n } from 'vue-i18n'
 import { plainOutput } from '@/shared/lib/ansi'
-import { allSeen } from '@/shared/lib/unseen'
+import { showInvisible } from '@/shared/lib/invisibleCharacters'
 import type { ToolCard } from './body/card'
 
 const LONGEST = 160
@@ -18,7 +18,7 @@ export function useFailure(): (card: ToolCard) => string {
       .map((line) => line.trim())
       .filter(Boolean)
     // A program says last what ended it, a tool says it first.
-    const said = allSeen((code === null ? lines[0] : lines.at(-1)) ?? '').replace(SIGNAL, '')
+    const said = showInvisible((code === null ? lines[0] : lines.at(-1)) ?? '').replace(SIGNAL, '')
     const exit = code === null ? '' : t('tool.exitCode', { code })
     const reason = [exit, said].filter(Boolean).join(' · ') || t('tool.noReason')
     return reason.length > LONGEST ? `${reason.slice(0, LONGEST - 1)}…` : reason

@@ -2,7 +2,7 @@ import DOMPurify from 'dompurify'
 import { markdown } from './blocks'
 import { isMathReady, mathHtml } from './math'
 import { withCheckboxes } from './taskLists'
-import { nameInText } from './unseen'
+import { nameInText } from './invisibleCharacters'
 import { workspacePath } from './workspacePath'
 import { showsAll, withWrittenOut, type WrittenOut } from './writtenOut'
 

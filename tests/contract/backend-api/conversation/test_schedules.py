@@ -25,7 +25,7 @@ MISSED = Missed(count=3, first_at=PAST - timedelta(hours=3), last_at=PAST, reaso
 
 @pytest.fixture
 def bounds() -> dict[str, Any]:
-    return {"unseen_most": 2, "sessions_most": 4}
+    return {"max_waiting": 2, "sessions_most": 4}
 
 
 def schedule_of(schedule_id: str = "one", **fields: Any) -> Schedule:

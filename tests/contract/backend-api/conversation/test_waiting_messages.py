@@ -18,7 +18,7 @@ MOST = 3
 
 @pytest.fixture
 def bounds() -> dict[str, int]:
-    return {"unseen_most": MOST}
+    return {"max_waiting": MOST}
 
 
 async def say(stores: MongoStores, session_id: SessionId, name: str, *, interrupt: bool = False) -> Accepted:

@@ -165,7 +165,7 @@ async def test_one_that_is_made_is_sent_when_it_is_due(gateway: Gateway) -> None
 async def test_one_is_run_now_and_a_full_session_says_so(
     mongo_server: Server, redis_server: Server, mongo_database_name: str
 ) -> None:
-    async with run_gateway(mongo_server.uri, mongo_database_name, redis_server.uri, unseen_most=2) as gateway:
+    async with run_gateway(mongo_server.uri, mongo_database_name, redis_server.uri, max_waiting=2) as gateway:
         anna = await gateway.user("anna")
         session_id = await gateway.session(anna)
         schedule = await created(gateway, anna, session_id=session_id, paused=True)

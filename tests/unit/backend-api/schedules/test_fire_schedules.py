@@ -83,7 +83,7 @@ class Scene:
 def scene() -> Scene:
     made: list[Scene] = []
     store = MemoryStore(lambda: made[0].now)
-    schedules, notifier = Faulty(store, {}, unseen_most=2), InProcessNotifier()
+    schedules, notifier = Faulty(store, {}, max_waiting=2), InProcessNotifier()
     send = SendScheduled(schedules=schedules, stream=MemorySessionStream(), notifier=notifier)
     made.append(
         Scene(

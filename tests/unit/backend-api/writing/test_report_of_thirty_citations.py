@@ -21,7 +21,7 @@ from backend_api.writing.domain import Project
 from backend_api.writing.errors import CitationsFailedError
 from backend_api.writing.exporting import Export
 from backend_api.writing.figures import CollectFigures
-from backend_api.writing.ports import Rendering, Unseen
+from backend_api.writing.ports import Rendering, UnusableFigure
 from backend_api.writing.programs.running import ExportPrograms
 from backend_api.writing.projects import Projects
 from backend_api.writing.tools import writing_tools
@@ -135,7 +135,7 @@ async def test_a_run_that_has_used_up_its_calls_to_sources_checks_no_citations()
         async def render(self, wanted: Rendering) -> bytes:
             raise NotImplementedError
 
-        async def unusable(self, owner: str, figures: Mapping[str, bytes]) -> Mapping[str, Unseen]:
+        async def unusable(self, owner: str, figures: Mapping[str, bytes]) -> Mapping[str, UnusableFigure]:
             return {}
 
     export = Export(records=records, check=check, figures=NO_FIGURES, renderer=NoRenderer())

@@ -13,7 +13,7 @@ from backend_api.writing.application import Writing
 from backend_api.writing.checking import CheckCitations
 from backend_api.writing.exporting import Export
 from backend_api.writing.figures import CollectFigures
-from backend_api.writing.ports import Rendering, Unseen
+from backend_api.writing.ports import Rendering, UnusableFigure
 from backend_api.writing.projects import Projects
 from backend_api.writing.tools import writing_tools
 from support.scripted import call_tool
@@ -26,7 +26,7 @@ class NoRenderer:
     async def render(self, wanted: Rendering) -> bytes:
         raise NotImplementedError
 
-    async def unusable(self, owner: str, figures: Mapping[str, bytes]) -> Mapping[str, Unseen]:
+    async def unusable(self, owner: str, figures: Mapping[str, bytes]) -> Mapping[str, UnusableFigure]:
         return {}
 
 

@@ -91,14 +91,14 @@ class MongoRunLedger(RunEndings):
     """`RunLedger`; the clock of leases is the server's (`$$NOW`), so a gateway's clock may jump.
 
     A user with `runs_per_user` runs at work gets no further one begun, but for those claimed at the same moment; 0
-    means no limit. A lapsed run is taken over all the same, as it counts already. A session has at most `unseen_most`
+    means no limit. A lapsed run is taken over all the same, as it counts already. A session has at most `max_waiting`
     messages that no model has read.
     """
 
-    def __init__(self, database: Database, *, runs_per_user: int = 0, unseen_most: int = 0) -> None:
+    def __init__(self, database: Database, *, runs_per_user: int = 0, max_waiting: int = 0) -> None:
         super().__init__(database)  # and why it is the driver's
         self._runs_per_user = runs_per_user
-        self._unseen_most = unseen_most
+        self._max_waiting = max_waiting
         self._heartbeats = Heartbeats(self._runs)
 
     async def accept(
@@ -163,8 +163,8 @@ class MongoRunLedger(RunEndings):
             await insert_events(self._database, transaction, events)
             if interrupt and session["status"] == SessionStatus.WAITING.value:
                 events += await self._end_waits(transaction, run_id, message)
-            if 0 < self._unseen_most < len(session["waiting"]):
-                raise TooManyWaitingError.of(self._unseen_most)
+            if 0 < self._max_waiting < len(session["waiting"]):
+                raise TooManyWaitingError.of(self._max_waiting)
             return Accepted(
                 message_id=message.message_id,
                 run_id=RunId(run_id),

@@ -29,10 +29,10 @@ class ScheduleFirings:
     """The first write of each transaction is the schedule's: of all processes that send the same occurrence one
     succeeds, and if a process died before its commit, another sends the message."""
 
-    def __init__(self, database: Database, *, unseen_most: int, sessions_most: int) -> None:
+    def __init__(self, database: Database, *, max_waiting: int, sessions_most: int) -> None:
         # The driver, as in all of the schedules.
         self._database = database
-        self._unseen_most = unseen_most
+        self._max_waiting = max_waiting
         self._sessions_most = sessions_most
 
     async def fire(self, schedule: Schedule, firing: Firing) -> Fired | None:
@@ -133,8 +133,8 @@ class ScheduleFirings:
         )
         if session is None:
             raise SessionNotFoundError("There is no such session.")
-        if 0 < self._unseen_most < len(session["waiting"]):
-            raise TooManyWaitingError.of(self._unseen_most)
+        if 0 < self._max_waiting < len(session["waiting"]):
+            raise TooManyWaitingError.of(self._max_waiting)
         run_id, at = session["active_run_id"], session["updated_at"]
         payloads: list[StoredPayload] = [firing.event_of(schedule), message]
         if run_id == new_run:

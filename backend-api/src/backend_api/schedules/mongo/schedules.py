@@ -18,10 +18,10 @@ class MongoSchedules:
     """`Schedules`, by the database's clock. Unread messages of a session, and sessions of a user, have the same bounds
     as those that people send and open; 0 is no limit."""
 
-    def __init__(self, database: Database, *, unseen_most: int = 0, sessions_most: int = 0) -> None:
+    def __init__(self, database: Database, *, max_waiting: int = 0, sessions_most: int = 0) -> None:
         # The driver: schedule, session, run and events change in one transaction, computed by the server.
         self._schedules, self._runs = database["schedules"], database["runs"]
-        self._firings = ScheduleFirings(database, unseen_most=unseen_most, sessions_most=sessions_most)
+        self._firings = ScheduleFirings(database, max_waiting=max_waiting, sessions_most=sessions_most)
 
     async def add(self, schedule: Schedule, *, at_most: int) -> None:
         """One insert; those at the same moment are not counted."""

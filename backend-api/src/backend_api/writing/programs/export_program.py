@@ -159,7 +159,7 @@ class Document:
             if not unusable:
                 raise
             figures = {path: name for path, name in self._asked["figures"].items() if path not in unusable}
-            self._asked = {**self._asked, "figures": figures, "unseen": {**self._asked["unseen"], **unusable}}
+            self._asked = {**self._asked, "figures": figures, "unusable": {**self._asked["unusable"], **unusable}}
             return self._made(read)
 
     def _made(self, read: dict[str, Any]) -> str:
@@ -167,7 +167,7 @@ class Document:
             figures=self._figures(),
             unread=self._unread(read["blocks"]) if self._form == "latex" else set(),
             known={one["id"] for one in self._references},
-            unseen=self._asked["unseen"],
+            unusable=self._asked["unusable"],
             marked=self._asked["marked"],
             labels={**self._labels, "missing": self._labels["picture"]} if self._asked["is_talk"] else self._labels,
         )
@@ -350,7 +350,7 @@ class Cleaner:
         self,
         figures: dict[str, str],
         known: set[str],
-        unseen: dict[str, str],
+        unusable: dict[str, str],
         marked: dict[str, str],
         labels: dict[str, str],
         unread: set[str],
@@ -358,7 +358,7 @@ class Cleaner:
         self._figures = figures
         self._unread = unread
         self._known = known
-        self._unseen = unseen
+        self._unusable = unusable
         self._marked = marked
         self._labels = labels
         self._shift = 0
@@ -426,7 +426,10 @@ class Cleaner:
         attributes, inlines, (source, _) = content
         name = self._figures.get(source)
         if name is None:
-            yield {"t": "Strong", "c": _words(f"[{self._labels[self._unseen.get(source, 'missing')]}: {source[:200]}]")}
+            yield {
+                "t": "Strong",
+                "c": _words(f"[{self._labels[self._unusable.get(source, 'missing')]}: {source[:200]}]"),
+            }
             return
         yield {"t": kind, "c": [_attributes(attributes), self._clean(inlines), [name, ""]]}
 

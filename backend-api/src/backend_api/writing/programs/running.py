@@ -18,7 +18,7 @@ from pydantic_core import to_json
 
 from backend_api.kit.untrusted.shares import Shares
 from backend_api.writing.errors import ExportFailedError, ExportInvalidError
-from backend_api.writing.ports import Format, Rendering, Unseen
+from backend_api.writing.ports import Format, Rendering, UnusableFigure
 from backend_api.writing.programs.folders import work_folder
 from service_kit.programs import ProgramStart, TooMuchOutputError, run_program
 
@@ -86,7 +86,7 @@ class ExportPrograms:
                 )
             return await asyncio.to_thread(file.read_bytes)
 
-    async def unusable(self, owner: str, figures: Mapping[str, bytes]) -> Mapping[str, Unseen]:
+    async def unusable(self, owner: str, figures: Mapping[str, bytes]) -> Mapping[str, UnusableFigure]:
         """See the port."""
         if not figures:
             return {}
@@ -163,7 +163,7 @@ def _lay_out(wanted: Rendering, folder: Path) -> dict[str, object]:
         "sections": sections,
         "references": list(wanted.references),
         "biblatex": wanted.biblatex,
-        "unseen": dict(wanted.unseen),
+        "unusable": dict(wanted.unusable),
         "marked": dict(wanted.marked),
         "is_preview": wanted.is_preview,
         "is_numbered": wanted.is_numbered,

@@ -1,4 +1,4 @@
-import { allSeen } from '@/shared/lib/unseen'
+import { showInvisible } from '@/shared/lib/invisibleCharacters'
 
 /** One argument of a call as a person reads it. */
 export interface Given {
@@ -9,7 +9,7 @@ export interface Given {
 /** The arguments of a call in words: a text as it is, a list one to a line, and of what has parts those. */
 export function givenIn(given: Readonly<Record<string, unknown>>): Given[] {
   return Object.entries(given)
-    .map(([name, value]) => ({ name: allSeen(name), text: allSeen(wordsOf(value)) }))
+    .map(([name, value]) => ({ name: showInvisible(name), text: showInvisible(wordsOf(value)) }))
     .filter(({ text }) => text !== '')
 }
 

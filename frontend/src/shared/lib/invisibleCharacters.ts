@@ -20,12 +20,12 @@ function written(one: string): string {
 }
 
 /** A text, such as a command, with each character that can't be seen written out. */
-export function allSeen(text: string): string {
+export function showInvisible(text: string): string {
   return text.replace(OF_CODE, written)
 }
 
 /** The same of a text that people read as such, whose words and emoji stay as they are. */
-export function allSeenProse(text: string): string {
+export function showInvisibleInProse(text: string): string {
   return text.replaceAll('\r\n', '\n').replace(OF_PROSE, (one, needed?: string) => needed ?? written(one))
 }
 
@@ -34,6 +34,6 @@ const LEFTWARDS = /[\u0590-\u08FF\uFB1D-\uFDFF\uFE70-\uFEFC\u{10800}-\u{10FFF}\u
 
 /** The name of a file within a sentence, whose order it leaves as it is: set apart where its letters would change that. */
 export function nameInText(name: string): string {
-  const seen = allSeenProse(name)
+  const seen = showInvisibleInProse(name)
   return LEFTWARDS.test(seen) ? `\u2066${seen}\u2069` : seen
 }
