@@ -19,7 +19,7 @@ from support.servers import Server
 pytestmark = pytest.mark.thorough
 
 ROUNDS = int(os.environ.get("FUZZ_EXAMPLES", "12"))
-CLOSE_CODES = {1000, 1003, 1007, 1008, 1009, 1012, 1013, 4401, 4403, 4404, 4408, 4429}
+CLOSE_CODES = {1000, 1003, 1007, 1008, 1009, 1012, 1013, 4401, 4403, 4404, 4408, 4409, 4429}
 KINDS = ["message", "interrupt", "cancel", "approval", "answer", "options", "ping", "auth", "", "none", None, 1]
 VALUES: list[Any] = [None, True, -1, 1e308, "", "x", "\x00", "\u202e", [], {}, [[]], {"$gt": ""}, "a" * 200_000]
 FIELDS = ["text", "attachments", "client_message_id", "approval_id", "decision", "question_id", "answers", "token"]
