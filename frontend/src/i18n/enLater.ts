@@ -32,6 +32,11 @@ export default {
     which: 'Choose a mode: {names}. Write “/mode plan”, for example.',
     unknown: 'There is no mode “{name}”, so nothing was sent. There are: {names}.',
   },
+  otherDraft: {
+    text: 'Another draft was written elsewhere: “{beginning}”',
+    use: 'Use the other',
+    drop: 'Discard it',
+  },
   queue: {
     label: 'Queued messages',
     next: 'Each is sent once the run before it has ended.',

@@ -466,6 +466,7 @@ const zh: Texts = {
     which: '选择一种工作方式：{names}。例如写“/mode plan”。',
     unknown: '没有名为“{name}”的工作方式，消息未发送。可选：{names}。',
   },
+  otherDraft: { text: '别处还写了另一份草稿：“{beginning}”', use: '改用那一份', drop: '丢弃它' },
   queue: {
     label: '排队的消息',
     next: '本轮结束后依次发送。',
