@@ -7,8 +7,16 @@ import { defineComponent, h, nextTick } from 'vue'
 import type { Draft } from '@/api/types'
 import { i18n } from '@/i18n'
 import { forgetUnsentWords } from '@/shared/lib/storage'
-import { json, problem, startFakeServer, type FakeServer } from '@/shared/testing/fakeServer'
+import {
+  json,
+  openFakeStream,
+  problem,
+  startFakeServer,
+  type FakeServer,
+  type FakeStream,
+} from '@/shared/testing/fakeServer'
 import ComposerBox from './ComposerBox.vue'
+import { useConversation } from './conversation'
 import DraftLine from './DraftLine.vue'
 import { draftKeys, keepDraft, moveDraft, recallDraft, recallState, trayOf } from './drafts'
 import { PAUSE_MS } from './useDraftSync'
@@ -48,6 +56,7 @@ beforeEach(() => {
 })
 afterEach(async () => {
   cleanup()
+  useConversation().close(true)
   await settled()
   vi.useRealTimers()
   vi.restoreAllMocks()
@@ -157,6 +166,31 @@ it('does not clear with its message what was written elsewhere meanwhile', async
   await settled()
   expect(stored.text).toBe('hello, and what I did not send')
   expect(field().value).toBe('hello, and what I did not send')
+})
+it('goes here too where it was sent from another device', async () => {
+  const said = (seq: number) => ({
+    ...{ at: '', session_id: session, run_id: 'r', seq, type: 'message.user', message_id: `m${seq}` },
+    ...{ text: 'said', attachments: [], client_message_id: null },
+  })
+  let stream: FakeStream | null = null
+  elsewhere('written on both')
+  const path = `/sessions/${session}`
+  const { calls } = startFakeServer({
+    [`GET ${path}/draft`]: () => json(stored),
+    [`GET ${path}/state`]: () => json({ session: { id: session }, sandbox: null, last_seq: 1 }),
+    [`GET ${path}/events`]: ({ path: asked, signal }) =>
+      asked.includes('format=json')
+        ? json({ items: [said(1)], last_seq: 1, has_more: false })
+        : (stream = openFakeStream(signal)).response,
+  })
+  await useConversation().open(session)
+  await open()
+  expect(field().value).toBe('written on both')
+  elsewhere('')
+  await vi.waitFor(() => expect(stream).not.toBeNull())
+  stream!.send(`id: 2\nevent: message.user\ndata: ${JSON.stringify(said(2))}\n\n`)
+  await vi.waitFor(() => expect(field().value).toBe(''))
+  expect(calls.filter(({ path: asked }) => asked.endsWith('/draft'))).toHaveLength(2)
 })
 it('stays here while the server is away, and is saved once it is there again', async () => {
   isAway = true

@@ -3,7 +3,7 @@ import { userEvent } from '@testing-library/user-event'
 import { cleanup, render, screen } from '@testing-library/vue'
 import { createPinia, setActivePinia } from 'pinia'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import { nextTick } from 'vue'
+import { defineComponent, nextTick } from 'vue'
 import { createMemoryHistory, createRouter } from 'vue-router'
 import type { ChangedFile, Session } from '@/api/types'
 import { useSessions } from '@/features/sessions'
@@ -11,6 +11,7 @@ import { i18n } from '@/i18n'
 import { json, openFakeStream, problem, startFakeServer } from '@/shared/testing/fakeServer'
 import { useConversation } from './conversation'
 import TranscriptView from './TranscriptView.vue'
+import { useReadMarker } from './useReadMarker'
 
 const base = { at: '2026-01-01T00:00:00Z', session_id: 's' }
 const usage = { input: 0, cached: 0, output: 0, thinking: 0, cache_write: 0, cost: null, known_cost: 0, by_model: {} }
@@ -122,4 +123,18 @@ it('says nothing where nothing changed, or the server does not say', async () =>
   await show(session(4, 2), 500)
   await vi.waitFor(() => expect(asked()).not.toEqual([]))
   expect(line()).toBeNull()
+})
+it('counts from the end of what was seen, also of a run that counts as no unread answer', async () => {
+  await show({ ...session(8, 0), last_seq: 8 })
+  const Marker = defineComponent(() => (useReadMarker(() => 's'), () => null))
+  render(Marker)
+  const read = () => calls.filter(({ path }) => path === '/sessions/s/read').map(({ body }) => body)
+  await vi.waitFor(() => expect(read()).toEqual([{ seq: 12 }]))
+  cleanup()
+  useSessions().keep({ ...session(12, 0), updated_at: 'later' })
+  vi.useFakeTimers()
+  render(Marker)
+  await vi.advanceTimersByTimeAsync(5_000)
+  vi.useRealTimers()
+  expect(read()).toHaveLength(1)
 })

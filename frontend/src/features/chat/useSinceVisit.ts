@@ -5,6 +5,7 @@ import type { FileChanges } from '@/api/types'
 import { useSessions } from '@/features/sessions'
 import type { FileChange } from './changes'
 import type { Row } from './fold'
+import { endSeq } from './transcript'
 
 /** The row of the first answer that the person has not seen yet, and what changed in the files since then. */
 export interface SinceVisit {
@@ -52,7 +53,7 @@ export function useSinceVisit(sessionId: string, rows: Readonly<Ref<readonly Row
 
 /** The answer of the first turn that ended after that event: the last thing it says, or its end where it said nothing. */
 function firstAnswerAfter(rows: readonly Row[], seq: number): string | null {
-  const end = rows.findIndex((row) => row.kind === 'end' && Number(row.key.slice('end:'.length)) > seq)
+  const end = rows.findIndex((row) => row.kind === 'end' && endSeq(row) > seq)
   if (end < 0) return null
   const before = rows.slice(0, end)
   const answer = before.findLast(({ kind }) => kind === 'assistant' || kind === 'end' || kind === 'user')
