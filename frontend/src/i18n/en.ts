@@ -736,13 +736,6 @@ export default {
     typing: 'Type on the desktop',
   },
   diagram: { label: 'Diagram', failed: 'The diagram can’t be drawn: {reason}', show: 'Show the diagram' },
-  changes: {
-    files: '1 file changed | {count} files changed',
-    sinceVisit: 'Since your last visit: 1 file changed | Since your last visit: {count} files changed',
-    unknown: 'changed by a command',
-    removed: 'deleted',
-    cut: 'too long to show here',
-  },
   lightbox: {
     enlarge: 'Enlarge: {name}',
     previous: 'Previous picture',
