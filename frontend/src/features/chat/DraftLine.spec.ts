@@ -26,7 +26,7 @@ let isAway: boolean
 let server: FakeServer
 /** Each test has its own: the files of one stay with it. */
 let session = ''
-let count = 0
+let writer: string | null = null
 /** What another device did, `after` so many milliseconds from now. */
 function elsewhere(text: string, files: string[] = [], after = 0): void {
   stored = { text, files, version: stored.version + 1, updated_at: new Date(Date.now() + after).toISOString() }
@@ -41,9 +41,10 @@ beforeEach(() => {
   localStorage.clear()
   setActivePinia(createPinia())
   vi.useFakeTimers({ shouldAdvanceTime: true })
-  session = `s${(count += 1)}`
+  session = crypto.randomUUID()
   stored = { text: '', files: [], version: 0, updated_at: null }
   isAway = false
+  writer = null
   const path = `/sessions/${session}/draft`
   server = startFakeServer({
     [`GET ${path}`]: () => (isAway ? problem(503, 'unavailable') : json(stored)),
@@ -64,12 +65,9 @@ afterEach(async () => {
 })
 
 const Page = defineComponent(() => () => [
-  h(DraftLine, { writer: 'u', sessionId: session }),
+  h(DraftLine, { writer, sessionId: session }),
   h(ComposerBox, {
-    writer: 'u',
-    sessionId: session,
-    isRunning: false,
-    isStopping: false,
+    ...{ writer, sessionId: session, isRunning: false, isStopping: false },
     ensureSession: () => Promise.resolve(session),
   }),
 ])
@@ -96,7 +94,7 @@ it('is saved after a pause and not while nothing changes, and cleared as the mes
   for (const text of ['h', 'he', 'hello']) await type(text)
   expect(writes()).toEqual([])
   await vi.advanceTimersByTimeAsync(PAUSE_MS)
-  trayOf('u', session).list.value = [file('in/a.txt')]
+  trayOf(writer, session).list.value = [file('in/a.txt')]
   await vi.advanceTimersByTimeAsync(10 * PAUSE_MS)
   expect(writes()).toEqual([
     ['PUT', { text: 'hello', files: [], version: 0 }],
@@ -121,19 +119,21 @@ it('is there on another device with its files, and when one comes back to this o
   elsewhere('from the phone', ['in/photo.png'])
   await open()
   expect(field().value).toBe('from the phone')
-  expect(trayOf('u', session).list.value.map(({ name, path }) => [name, path])).toEqual([['photo.png', 'in/photo.png']])
+  expect(trayOf(writer, session).list.value.map(({ name, path }) => [name, path])).toEqual([
+    ['photo.png', 'in/photo.png'],
+  ])
   see('hidden')
   elsewhere('from the phone, and more')
   see('visible')
   await settled()
   expect(field().value).toBe('from the phone, and more')
-  expect(trayOf('u', session).list.value).toEqual([])
+  expect(trayOf(writer, session).list.value).toEqual([])
   await vi.advanceTimersByTimeAsync(10 * PAUSE_MS)
   expect(writes()).toEqual([])
   expect(screen.queryByRole('status')).toBeNull()
 })
 it('gives back the one here that a newer one took the place of', async () => {
-  keepDraft('u', session, 'written here')
+  keepDraft(writer, session, 'written here')
   elsewhere('written later elsewhere', [], 60_000)
   await open()
   expect(field().value).toBe('written later elsewhere')
@@ -197,7 +197,7 @@ it('stays here while the server is away, and is saved once it is there again', a
   await open()
   await type('offline')
   await vi.advanceTimersByTimeAsync(PAUSE_MS)
-  expect([stored.text, recallDraft('u', session)]).toEqual(['', 'offline'])
+  expect([stored.text, recallDraft(writer, session)]).toEqual(['', 'offline'])
   isAway = false
   window.dispatchEvent(new Event('online'))
   await settled()
@@ -206,14 +206,14 @@ it('stays here while the server is away, and is saved once it is there again', a
 it('is one in all tabs of a browser, of which the one that writes saves it', async () => {
   await open()
   const told = (key: string | undefined): boolean => window.dispatchEvent(new StorageEvent('storage', { key: key! }))
-  const [text, files] = draftKeys('u', session)
+  const [text, files] = draftKeys(writer, session)
   localStorage.setItem(text!, 'of the other tab')
   localStorage.setItem(files!, JSON.stringify([{ name: 'a.txt', path: 'in/a.txt' }]))
   told(text)
   told(files)
   await nextTick()
   expect(field().value).toBe('of the other tab')
-  expect(trayOf('u', session).list.value.map(({ path }) => path)).toEqual(['in/a.txt'])
+  expect(trayOf(writer, session).list.value.map(({ path }) => path)).toEqual(['in/a.txt'])
   await vi.advanceTimersByTimeAsync(10 * PAUSE_MS)
   expect(writes()).toEqual([])
 })
@@ -224,24 +224,33 @@ it('is saved as one goes on to another conversation, and stays with the server a
   await settled()
   expect(stored.text).toBe('not finished')
   await open()
-  forgetUnsentWords('u')
+  forgetUnsentWords('')
   cleanup()
   await settled()
-  expect([stored.text, recallDraft('u', session)]).toEqual(['not finished', ''])
+  expect([stored.text, recallDraft(writer, session)]).toEqual(['not finished', ''])
 })
 it('goes with the other one to the next conversation where this one is gone', async () => {
-  keepDraft('u', session, 'here')
+  keepDraft(writer, session, 'here')
   elsewhere('there', [], 60_000)
   await open()
   cleanup()
-  expect(moveDraft('u', session)).toBe(true)
-  expect(recallDraft('u', null)).toBe('there\n\nhere')
-  expect(recallState('u', session)).toEqual({ version: 0, changedAt: 0 })
+  expect(moveDraft(writer, session)).toBe(true)
+  expect(recallDraft(writer, null)).toBe('there\n\nhere')
+  expect(recallState(writer, session)).toEqual({ version: 0, changedAt: 0 })
+})
+it('goes to the server as who writes it, and as nobody else who logged in meanwhile', async () => {
+  writer = 'somebody'
+  await open()
+  await type('for my eyes')
+  await vi.advanceTimersByTimeAsync(10 * PAUSE_MS)
+  cleanup()
+  await settled()
+  expect([server.calls, recallDraft(writer, session)]).toEqual([[], 'for my eyes'])
 })
 it('asks no more where the server keeps none', async () => {
   server = startFakeServer({})
   await open()
   await type('words')
   await vi.advanceTimersByTimeAsync(10 * PAUSE_MS)
-  expect([server.calls.length, recallDraft('u', session)]).toEqual([1, 'words'])
+  expect([server.calls.length, recallDraft(writer, session)]).toEqual([1, 'words'])
 })

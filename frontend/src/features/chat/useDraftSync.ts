@@ -3,6 +3,7 @@ import { onScopeDispose, shallowRef, watch, type ShallowRef } from 'vue'
 import { call } from '@/api/client'
 import { ApiError } from '@/api/problems'
 import type { Draft } from '@/api/types'
+import { useAuth } from '@/features/auth'
 import { baseName } from '@/shared/lib/format'
 import {
   arrivedUpload,
@@ -57,6 +58,7 @@ export function useDraftSync(
   /** A message was sent, here or elsewhere: what stands here may have been it. */
   lookAgain: () => void
 } {
+  const auth = useAuth()
   const path = `/sessions/${sessionId}/draft`
   const other = shallowRef(recallOther(writer, sessionId))
   const tray = trayOf(writer, sessionId)
@@ -70,6 +72,8 @@ export function useDraftSync(
   /** There is no place for it: the conversation is gone, the server is an older one, or this browser keeps nothing. */
   let isOff = false
 
+  /** Not as somebody who logged in beside who wrote it. */
+  const isWriter = (): boolean => auth.isStillHere() && (auth.user?.id ?? null) === writer
   const present = (): Written => ({ text: recallDraft(writer, sessionId), files: recallArrived(writer, sessionId) })
   function isAhead(): boolean {
     const { version, changedAt } = recallState(writer, sessionId)
@@ -141,12 +145,12 @@ export function useDraftSync(
   async function sync(reads: boolean): Promise<void> {
     isToRead ||= reads
     isWanted = true
-    if (isSyncing || isOff) return
+    if (isSyncing || isOff || !isWriter()) return
     isSyncing = true
     clearTimeout(timer)
     try {
-      for (let round = 0; isWanted && round < MOST_ROUNDS; round += 1) await step()
-      if (isWanted) later(PAUSE_MS)
+      for (let round = 0; isWanted && isWriter() && round < MOST_ROUNDS; round += 1) await step()
+      if (isWanted && isWriter()) later(PAUSE_MS)
     } catch (error) {
       if (isForLater(error) || (error instanceof ApiError && error.status === 429)) later(LATER_MS * MOST_ROUNDS)
       else isOff = error instanceof ApiError && error.status === 404
