@@ -32,6 +32,18 @@ export default {
     which: 'Choose a mode: {names}. Write “/mode plan”, for example.',
     unknown: 'There is no mode “{name}”, so nothing was sent. There are: {names}.',
   },
+  changes: {
+    files: '1 file changed | {count} files changed',
+    sinceVisit: 'Since your last visit: 1 file changed | Since your last visit: {count} files changed',
+    unknown: 'changed by a command',
+    removed: 'deleted',
+    cut: 'too long to show here',
+  },
+  otherDraft: {
+    text: 'Another draft was written elsewhere: “{beginning}”',
+    use: 'Use the other',
+    drop: 'Discard it',
+  },
   queue: {
     label: 'Queued messages',
     next: 'Each is sent once the run before it has ended.',

@@ -466,6 +466,7 @@ const zh: Texts = {
     which: '选择一种工作方式：{names}。例如写“/mode plan”。',
     unknown: '没有名为“{name}”的工作方式，消息未发送。可选：{names}。',
   },
+  otherDraft: { text: '别处还写了另一份草稿：“{beginning}”', use: '改用那一份', drop: '丢弃它' },
   queue: {
     label: '排队的消息',
     next: '本轮结束后依次发送。',
@@ -821,7 +822,13 @@ const zh: Texts = {
     typing: '在桌面上输入',
   },
   diagram: { label: '图表', failed: '无法绘制图表：{reason}', show: '显示图表' },
-  changes: { files: '{count} 个文件有改动', unknown: '由命令改动' },
+  changes: {
+    files: '{count} 个文件有改动',
+    sinceVisit: '自上次查看以来：{count} 个文件有改动',
+    unknown: '由命令改动',
+    removed: '已删除',
+    cut: '太长，无法在此显示',
+  },
   lightbox: { enlarge: '放大：{name}', previous: '上一张图片', next: '下一张图片', open: '在文件中显示' },
   prose: {
     table: '表格：{head}',

@@ -29,6 +29,7 @@ export const zhProblems = {
   queued_message_leaving: '这条消息正在发送，请稍后查看对话。',
   queue_changed: '队列已有变化。请重新查看后再排序。',
   queue_full: '排队的消息已达上限（20 条）。请先发送或撤下一条。',
+  draft_changed: '别处已修改这份草稿，没有覆盖。',
   resource_not_found: '这项资源已不在本对话中。',
   resource_invalid: '标题、链接或文字不符合要求。',
   resource_changed: '打开之后它已被更改。请重新查看后再改。',

@@ -6,7 +6,9 @@ from __future__ import annotations
 from backend_api.agents.module import AGENTS
 from backend_api.background.module import BACKGROUND
 from backend_api.branches.module import BRANCHES
+from backend_api.changes.module import CHANGES
 from backend_api.control.module import CONTROL
+from backend_api.drafts.module import DRAFTS
 from backend_api.files.module import FILES
 from backend_api.folders.module import FOLDERS
 from backend_api.main.core import AGENT_OF_ALL, CORE
@@ -37,6 +39,8 @@ _BEFORE_AGENT: tuple[Module, ...] = (
     RESEARCH,
     WRITING,
     BRANCHES,
+    CHANGES,
+    DRAFTS,
     SHARING,
     SEARCH,
     FOLDERS,

@@ -471,10 +471,65 @@ export interface ChangeTaskBody {
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "ChangedFileBody".
+ */
+export interface ChangedFileBody {
+  path: string
+  /**
+   * Lines.
+   */
+  added: number
+  /**
+   * Lines.
+   */
+  removed: number
+  /**
+   * false: only that it changed is known, as by a command.
+   */
+  is_known: boolean
+  /**
+   * It was there before, and is deleted.
+   */
+  is_removed: boolean
+  /**
+   * Its differences are left out, as there are too many.
+   */
+  is_cut: boolean
+  /**
+   * Unified. One, unless something unknown happened to the file in between.
+   */
+  diffs: string[]
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "ChangedPathBody".
  */
 export interface ChangedPathBody {
   path: string
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "ChangesBody".
+ */
+export interface ChangesBody {
+  /**
+   * The event after which the turns ended.
+   */
+  after: number
+  turns: number
+  /**
+   * Lines of all files.
+   */
+  added: number
+  /**
+   * Lines of all files.
+   */
+  removed: number
+  /**
+   * Too much to read all: of some files only that they changed is known.
+   */
+  is_partial: boolean
+  files: ChangedFileBody[]
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
@@ -816,6 +871,22 @@ export interface DeletedBranchBody {
  */
 export interface DeletedFolderBody {
   moved_out: number
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "DraftBody".
+ */
+export interface DraftBody {
+  text: string
+  /**
+   * Paths in the workspace, to be attached to the message.
+   */
+  files: string[]
+  /**
+   * Grows with each change; 0 if nothing was ever written.
+   */
+  version: number
+  updated_at: string | null
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
@@ -2189,6 +2260,21 @@ export interface SandboxTargetBody {
   size: string | null
   created_at: string
   updated_at: string
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "SaveDraftBody".
+ */
+export interface SaveDraftBody {
+  text?: string
+  /**
+   * @maxItems 50
+   */
+  files?: string[]
+  /**
+   * The one it was read as: 409 where it is another.
+   */
+  version: number
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema

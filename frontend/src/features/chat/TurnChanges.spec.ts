@@ -1,8 +1,10 @@
 // @vitest-environment happy-dom
 import { userEvent } from '@testing-library/user-event'
 import { cleanup, render, screen } from '@testing-library/vue'
-import { afterEach, expect, it } from 'vitest'
+import { afterEach, expect, it, vi } from 'vitest'
+import { defineComponent, h } from 'vue'
 import { i18n } from '@/i18n'
+import { offerOpenFile } from '@/shared/lib/openFile'
 import TurnChanges from './TurnChanges.vue'
 
 afterEach(() => {
@@ -22,6 +24,21 @@ it('says how much changed, and shows what when it is opened', async () => {
   expect(screen.getByText('+y').className).toContain('text-good')
   expect(screen.getByText('-x').className).toContain('text-bad')
   expect(screen.getByText('changed by a command')).toBeTruthy()
+})
+it("names a file that is deleted or too long, of which the first can't be opened", async () => {
+  const openFile = vi.fn()
+  const gone = { path: 'old.md', added: 0, removed: 0, isKnown: false, isRemoved: true, diffs: [] }
+  const long = { path: 'long.csv', added: 9, removed: 0, isKnown: true, isCut: true, diffs: [] }
+  const Page = defineComponent(() => {
+    offerOpenFile(openFile)
+    return () => h(TurnChanges, { changes: [gone, long], isSinceVisit: true })
+  })
+  render(Page, { global: { plugins: [i18n] } })
+  await userEvent.click(screen.getByRole('button', { name: 'Since your last visit: 2 files changed +9 −0' }))
+  expect(screen.getByText('deleted').closest('li')?.textContent).toContain('old.md')
+  expect(screen.getByText('too long to show here').closest('li')?.textContent).toContain('long.csv')
+  await userEvent.click(screen.getByRole('button', { name: /Open/ }))
+  expect(openFile.mock.calls).toEqual([['long.csv']])
 })
 it('is written in Chinese too', () => {
   i18n.global.locale.value = 'zh'

@@ -7,6 +7,10 @@ export interface FileChange {
   readonly added: number
   readonly removed: number
   readonly isKnown: boolean
+  /** It was there before, and is deleted. */
+  readonly isRemoved?: boolean
+  /** Its differences are too long to be shown. */
+  readonly isCut?: boolean
   readonly diffs: readonly string[]
 }
 const known = new WeakMap<EndItem, readonly FileChange[]>()

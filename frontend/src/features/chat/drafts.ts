@@ -32,14 +32,50 @@ export function recallDraft(writer: string | null, sessionId: string | null): st
 }
 
 export function keepDraft(writer: string | null, sessionId: string | null, text: string): void {
+  if (recallDraft(writer, sessionId) === text) return
   remember(keyOf(writer, sessionId), text || null)
+  noteEdit(writer, sessionId)
+}
+
+/** Grows with each change that is made here to a draft. */
+export const edits = ref(0)
+/** Grows where a draft is replaced by what was written in another tab or on another device. */
+export const replacements = ref(0)
+
+/** The version of a draft that the server had last, and since when it is another one here; null: it is the same. */
+export interface DraftState {
+  readonly version: number
+  readonly changedAt: number | null
+}
+const isState = (value: unknown): value is DraftState => {
+  const { version, changedAt } = (value ?? {}) as Partial<Record<keyof DraftState, unknown>>
+  return Number.isInteger(version) && (changedAt === null || typeof changedAt === 'number')
+}
+const stateKeyOf = (writer: string | null, sessionId: string): string => `${keyOf(writer, sessionId)}:state`
+
+export function recallState(writer: string | null, sessionId: string): DraftState {
+  return recallJson(stateKeyOf(writer, sessionId), isState, { version: 0, changedAt: 0 })
+}
+export function keepState(writer: string | null, sessionId: string, state: DraftState | null): void {
+  const isNothing = state === null || (state.version === 0 && state.changedAt === null)
+  remember(stateKeyOf(writer, sessionId), isNothing ? null : JSON.stringify(state))
+}
+/** Whether this browser keeps what it is given. */
+export function keepsDrafts(writer: string | null, sessionId: string): boolean {
+  keepState(writer, sessionId, recallState(writer, sessionId))
+  return recall(stateKeyOf(writer, sessionId)) !== null
+}
+function noteEdit(writer: string | null, sessionId: string | null): void {
+  if (sessionId === null) return
+  keepState(writer, sessionId, { ...recallState(writer, sessionId), changedAt: Date.now() })
+  edits.value += 1
 }
 
 /**
  * Files that have arrived wait in the workspace for the message that names them, also over a reload. Those that had not
  * are named to this tab alone, since another one may still be sending them.
  */
-interface Arrived {
+export interface Arrived {
   readonly name: string
   readonly path: string
 }
@@ -54,9 +90,20 @@ export function keepFiles(writer: string | null, sessionId: string | null, list:
   const arrived = list.flatMap(({ name, path }) => (path === null ? [] : [{ name, path }]))
   const cut = list.flatMap(({ name, path }) => (path === null ? [name] : []))
   const key = filesKeyOf(writer, sessionId)
-  remember(key, sessionId !== null && arrived.length > 0 ? JSON.stringify(arrived) : null)
+  const kept = sessionId !== null && arrived.length > 0 ? JSON.stringify(arrived) : null
+  const isEdit = recall(key) !== kept
+  remember(key, kept)
   rememberInTab(key, cut.length > 0 ? JSON.stringify(cut) : null)
+  if (isEdit) noteEdit(writer, sessionId)
 }
+
+/** The files that are kept for a conversation, and have arrived. */
+export function recallArrived(writer: string | null, sessionId: string): readonly Arrived[] {
+  return recallJson(filesKeyOf(writer, sessionId), areArrived, [])
+}
+export const arrivedUpload = ({ name, path }: Arrived): Upload => ({
+  ...{ id: createId(), name, path, progress: 1, problem: null, file: null },
+})
 
 /** A page can't read a file again by itself: whoever attached it has to choose it once more. */
 const CUT = new ApiError(0, 'upload_cut', '')
@@ -66,7 +113,7 @@ function recallFiles(writer: string | null, sessionId: string | null): Upload[] 
   const kept = recallJson(key, areArrived, [])
   const cut = recallJson(key, areNames, [], recallInTab)
   return [
-    ...kept.map(({ name, path }) => ({ id: createId(), name, path, progress: 1, problem: null, file: null })),
+    ...kept.map(arrivedUpload),
     ...cut.map((name) => ({ id: createId(), name, path: null, progress: 0, problem: CUT, file: null })),
   ]
 }
@@ -101,12 +148,38 @@ export function recallEdited(writer: string | null, sessionId: string): string |
   return recall(editKeyOf(writer, sessionId))
 }
 
+/** What is written, or was elsewhere, with its files. */
+export interface Written {
+  readonly text: string
+  readonly files: readonly Arrived[]
+}
+const isWritten = (value: unknown): value is Written => {
+  const { text, files } = (value ?? {}) as Partial<Record<keyof Written, unknown>>
+  return typeof text === 'string' && areArrived(files)
+}
+const otherKeyOf = (writer: string | null, sessionId: string): string => `${keyOf(writer, sessionId)}:other`
+
+/** A draft that was written elsewhere at the same time, or the one here that a newer one from there took the place of. */
+export function recallOther(writer: string | null, sessionId: string): Written | null {
+  return recallJson<Written | null>(otherKeyOf(writer, sessionId), isWritten, null)
+}
+export function keepOther(writer: string | null, sessionId: string, other: Written | null): void {
+  remember(otherKeyOf(writer, sessionId), other && JSON.stringify(other))
+}
+/** Where a tab finds that another one has changed them. */
+export function draftKeys(writer: string | null, sessionId: string): readonly string[] {
+  return [keyOf(writer, sessionId), filesKeyOf(writer, sessionId), otherKeyOf(writer, sessionId)]
+}
+
 /** The conversation is gone: what was being written there is for the next one. Answers whether there was anything. */
 export function moveDraft(writer: string | null, sessionId: string): boolean {
-  const text = recallDraft(writer, sessionId)
-  if (text.trim() === '') return false
-  keepDraft(writer, null, [recallDraft(writer, null), text].filter(Boolean).join('\n\n'))
+  const texts = [recallDraft(writer, sessionId), recallOther(writer, sessionId)?.text ?? '']
+  const written = texts.filter((text) => text.trim() !== '')
+  if (written.length === 0) return false
+  keepDraft(writer, null, [recallDraft(writer, null), ...written].filter(Boolean).join('\n\n'))
   keepDraft(writer, sessionId, '')
+  keepOther(writer, sessionId, null)
+  keepState(writer, sessionId, null)
   return true
 }
 

@@ -260,6 +260,9 @@ export function isLeftUnread(item: Item, { run, readSeq }: Pick<Transcript, 'run
   return hasEnded && item.kind === 'user' && item.seq > readSeq
 }
 
+/** The event that ended the run. */
+export const endSeq = ({ key }: Pick<EndItem, 'key'>): number => Number(key.slice('end:'.length))
+
 /** The person said it without interrupting to a run that waits for a decision, which it reads first. */
 export function isForAfterwards(item: Item, { run, readSeq }: Pick<Transcript, 'run' | 'readSeq'>): boolean {
   return run?.status === 'waiting' && item.kind === 'user' && item.seq > readSeq

@@ -71,6 +71,8 @@ async def test_every_limit_tells_its_user_alone_when_to_come_back(
             ("POST", "control", {"client": "a-window"}),
             ("DELETE", "control", {"note": "x"}),
             ("POST", "resources", {"title": "a", "kind": "link", "link": "https://example.org"}),
+            ("PUT", "draft", {"text": "a", "version": 0}),
+            ("DELETE", "draft?version=0", {}),
             ("POST", "tasks", {"subject": "a"}),
             ("PUT", "path", {"message_id": "none"}),
             ("POST", "messages/none/undo", {}),

@@ -30,6 +30,7 @@ _OF_OTHER_CONTEXTS = (
     "background_commands",
     "opened_ports",
     "resources",
+    "drafts",
     "queued_messages",
     "shares",
     "share_parts",

@@ -1,0 +1,194 @@
+"""The files that turns changed, joined over the turns: each with its difference from before the first to after the
+last. All of it is told by a sandbox, in any number and length."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from backend_api.agent.changed_files import MAX_FILES
+from backend_api.agent.events import FilesChanged, StoredPayload, ToolCalled, ToolFinished
+from backend_api.changes.domain.differences import Edit, UnjoinableError
+
+MAX_SHOWN_CHARACTERS = 1_000_000
+"""The most characters of all differences together; those of further files are left out."""
+_WORKSPACE = re.compile(r"^(?:/?workspace/|\./)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangedFile:
+    """A file that was changed, or `is_removed`. `is_known` is false if only that it changed is known, `is_cut` true if
+    its differences are left out; several of them could not be joined."""
+
+    path: str
+    added: int = 0
+    removed: int = 0
+    is_known: bool = False
+    is_removed: bool = False
+    is_cut: bool = False
+    diffs: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _File:
+    """The edits of a file, each joined of as many as could be; `is_open` if the next may join the last."""
+
+    edits: list[Edit] = field(default_factory=list[Edit])
+    is_open: bool = False
+    is_unknown: bool = False
+
+    def write(self, text: str) -> None:
+        self.edits, self.is_open, self.is_unknown = [Edit.whole(text)], True, False
+
+    def append(self, text: str) -> None:
+        if self.is_open and self.edits[-1].is_whole:
+            self.edits[-1].append(text)
+            return
+        # Nobody knows at which line.
+        self.edits.append(Edit.whole(text))
+        self.is_open = False
+
+    def change(self, diff: str) -> None:
+        try:
+            if not self.is_open:
+                self.edits.append(Edit())
+            self.edits[-1].join(diff)
+        except UnjoinableError:
+            if self.is_open:
+                self.is_open = False
+                return self.change(diff)
+            self.edits.pop()
+            self.is_unknown = True
+            return None
+        self.is_open = True
+        return None
+
+    def change_unseen(self) -> None:
+        self.is_open, self.is_unknown = False, True
+
+
+@dataclass(slots=True)
+class FileChanges:
+    """The changes that events tell, taken in their order."""
+
+    gone: dict[str, bool] = field(default_factory=dict[str, bool])
+    """Files that are there no more, and whether they were there at first, as far as is known."""
+    _files: dict[str, _File] = field(default_factory=dict[str, _File])
+    _texts: dict[str, str] = field(default_factory=dict[str, str])
+    _told: dict[str, int] = field(default_factory=dict[str, int])
+    _were_there: set[str] = field(default_factory=set[str])
+
+    def take(self, payload: StoredPayload) -> None:
+        """Take the next event."""
+        match payload:
+            case ToolCalled(call_id=call_id, arguments=arguments):
+                text = arguments.get("content", arguments.get("text"))
+                if isinstance(text, str):
+                    self._texts[call_id] = text
+            case ToolFinished(call_id=call_id, success=success, display=display):
+                text = self._texts.pop(call_id, None)
+                if success and display is not None:
+                    self._take_call(display, text)
+            case FilesChanged():
+                self._take_paths(payload)
+            case _:
+                pass
+
+    def _take_call(self, display: Mapping[str, Any], text: str | None) -> None:
+        kind, path = display.get("type"), display.get("path")
+        if not isinstance(path, str) or not path:
+            return
+        path = plain(path)
+        if kind == "diff" and isinstance(diff := display.get("diff"), str):
+            if path not in self._files and path not in self.gone:
+                self._were_there.add(path)
+            if (file := self._file(path)) is not None:
+                file.change(diff)
+        elif kind == "file" and text is not None and (operation := display.get("operation")) in ("write", "append"):
+            if (file := self._file(path)) is not None:
+                (file.write if operation == "write" else file.append)(text)
+        else:
+            return
+        self._told[path] = self._told.get(path, 0) + 1
+
+    def _take_paths(self, changed: FilesChanged) -> None:
+        removed = {plain(path) for path in changed.removed}
+        for path in map(plain, changed.paths):
+            if path in removed:
+                self._remove(path)
+            elif self._told.get(path, 0):
+                self._told[path] -= 1
+            elif changed.origin == "agent":
+                if (file := self._file(path)) is not None:
+                    file.change_unseen()
+            elif path in self._files:
+                # The person's own change; what the agent does to it afterwards is shown by itself.
+                self._files[path].is_open = False
+
+    def _file(self, path: str) -> _File | None:
+        """The file, unless there are too many."""
+        if path not in self._files and len(self._files) >= MAX_FILES:
+            return None
+        self.gone.pop(path, None)
+        return self._files.setdefault(path, _File())
+
+    def _remove(self, path: str) -> None:
+        below = f"{path}/"
+        lost = [one for one in self._files if one.startswith(below)]
+        for one in [path, *lost][: MAX_FILES - len(self.gone)]:
+            self.gone[one] = one in self._were_there
+        for one in [path, *lost]:
+            self._files.pop(one, None)
+            self._told.pop(one, None)
+
+    def files(self, there_before: Collection[str]) -> list[ChangedFile]:
+        """The files in the order in which they were first changed, those that are gone last: of these only such as were
+        there before."""
+        shown = [one for path, file in self._files.items() if (one := _shown(path, file)) is not None]
+        gone = [
+            ChangedFile(path=path, is_removed=True)
+            for path, was_there in self.gone.items()
+            if was_there or path in there_before
+        ]
+        return [*_bounded(shown), *gone]
+
+
+def files_there(changes: Iterable[FilesChanged], paths: Collection[str]) -> set[str]:
+    """Those of the paths that were there after these changes, which are told newest first."""
+    open_paths, there = set(paths), set[str]()
+    for changed in changes:
+        gone = {plain(path) for path in changed.removed}
+        for path in [one for one in open_paths if any(one == lost or one.startswith(f"{lost}/") for lost in gone)]:
+            open_paths.discard(path)
+        found = open_paths & {plain(path) for path in changed.paths}
+        there |= found
+        open_paths -= found
+    return there
+
+
+def plain(path: str) -> str:
+    """The path as it is below the workspace."""
+    return _WORKSPACE.sub("", path, count=1)
+
+
+def _shown(path: str, file: _File) -> ChangedFile | None:
+    diffs = tuple(diff for diff in (edit.diff() for edit in file.edits) if diff)
+    if not diffs:
+        return ChangedFile(path=path) if file.is_unknown else None
+    lines = [line for diff in diffs for line in diff.split("\n")]
+    added, removed = (sum(line.startswith(mark) for line in lines) for mark in "+-")
+    return ChangedFile(path=path, added=added, removed=removed, is_known=True, diffs=diffs)
+
+
+def _bounded(files: Iterable[ChangedFile]) -> list[ChangedFile]:
+    room, bounded = MAX_SHOWN_CHARACTERS, list[ChangedFile]()
+    for file in files:
+        length = sum(map(len, file.diffs))
+        if length > room:
+            file = ChangedFile(path=file.path, added=file.added, removed=file.removed, is_known=True, is_cut=True)
+            length = 0
+        room -= length
+        bounded.append(file)
+    return bounded

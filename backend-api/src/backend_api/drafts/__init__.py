@@ -1,0 +1,1 @@
+"""What a person is writing to a conversation, kept until it is sent."""
