@@ -735,7 +735,6 @@ export default {
     hideKeyboard: 'Hide keyboard',
     typing: 'Type on the desktop',
   },
-  diagram: { label: 'Diagram', failed: 'The diagram can’t be drawn: {reason}', show: 'Show the diagram' },
   changes: { files: '1 file changed | {count} files changed', unknown: 'changed by a command' },
   lightbox: {
     enlarge: 'Enlarge: {name}',

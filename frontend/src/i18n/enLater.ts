@@ -24,6 +24,13 @@ export default {
     sure: 'Delete {name}? Its conversations go on with the usual computer and keep their files.',
     test: 'Test whether it can be had',
   },
+  diagram: { label: 'Diagram', failed: 'The diagram can’t be drawn: {reason}', show: 'Show the diagram' },
+  zoom: {
+    in: 'Larger',
+    out: 'Smaller',
+    fit: 'Show all of it',
+    place: '{name}: plus and minus change the size, the arrow keys move it',
+  },
   mode: {
     label: 'Mode: ',
     names: { plan: 'Plan', research: 'Research', write: 'Write', code: 'Code' },
