@@ -162,6 +162,7 @@ type Shown = Pick<
   | 'target_id'
   | 'read_seq'
   | 'unread'
+  | 'failed'
   | 'sandbox'
   | 'active_at'
 >

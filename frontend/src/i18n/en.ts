@@ -100,7 +100,7 @@ export default {
       archived: 'Archived',
     },
   },
-  status: { idle: 'Idle', queued: 'Queued', running: 'Working', waiting: 'Waiting for you' },
+  status: { idle: 'Idle', queued: 'Queued', running: 'Working', waiting: 'Waiting for you', failed: 'Failed' },
   state: {
     queued: 'Queued',
     reconnecting: 'Reconnecting',

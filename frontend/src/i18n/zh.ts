@@ -95,7 +95,7 @@ const zh: Texts = {
       archived: '已归档',
     },
   },
-  status: { idle: '空闲', queued: '排队中', running: '工作中', waiting: '等你回复' },
+  status: { idle: '空闲', queued: '排队中', running: '工作中', waiting: '等你回复', failed: '失败' },
   state: {
     queued: '排队中',
     reconnecting: '正在重新连接',
