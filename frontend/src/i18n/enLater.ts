@@ -563,6 +563,7 @@ export default {
     openRecord: 'Open in Papers',
     openSource: 'Open its page',
     gone: 'Its record is gone.',
+    unknownKey: '“{key}” is not in the bibliography.',
     retracted: 'Retracted',
     preview: 'Preview of the text',
     previewing: 'Setting the text…',

@@ -1148,6 +1148,7 @@ const zh: Texts = {
     openRecord: '在“论文”中打开',
     openSource: '打开原文页面',
     gone: '它的记录已不存在。',
+    unknownKey: '“{key}”不在参考文献里。',
     retracted: '已撤稿',
     preview: '文稿预览',
     previewing: '正在排版…',
