@@ -165,6 +165,7 @@ type Shown = Pick<
   | 'target_id'
   | 'read_seq'
   | 'unread'
+  | 'failed'
   | 'sandbox'
   | 'active_at'
 >

@@ -6,8 +6,10 @@ import App from './App.vue'
 import './style.css'
 import './prose.css'
 import { router } from './router'
+import { startVisibleArea } from './visibleArea'
 
 startTheme()
+startVisibleArea()
 // The texts come while the router asks who is here.
 const texts = startLanguage()
 const app = createApp(App).use(createPinia()).use(i18n).use(router)

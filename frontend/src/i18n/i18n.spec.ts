@@ -3,15 +3,18 @@ import first from './en'
 import later from './enLater'
 import zh from './zh'
 
-/** A group may have its first words with the first paint, and the others later. */
-const en = {
-  ...first,
-  ...later,
-  corpus: { ...first.corpus, ...later.corpus },
-  writing: { ...first.writing, ...later.writing },
-}
-
 type Tree = { readonly [key: string]: string | Tree }
+/** A group may have its first words with the first paint, and the others later. */
+const both = <One extends Tree, Other extends Tree>(one: One, other: Other): One & Other => {
+  const merged: Record<string, string | Tree> = { ...one }
+  for (const [key, value] of Object.entries(other)) {
+    const before = merged[key]
+    merged[key] = typeof before === 'object' && typeof value === 'object' ? both(before, value) : value
+  }
+  return merged as One & Other
+}
+const en = both(first, later)
+
 const slots = (text: string): string[] => [...text.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '').sort()
 const leaves = (tree: Tree, path = ''): [string, string][] =>
   Object.entries(tree).flatMap(([key, value]) =>

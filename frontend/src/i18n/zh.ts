@@ -95,7 +95,7 @@ const zh: Texts = {
       archived: '已归档',
     },
   },
-  status: { idle: '空闲', queued: '排队中', running: '工作中', waiting: '等你回复' },
+  status: { idle: '空闲', queued: '排队中', running: '工作中', waiting: '等你回复', failed: '失败' },
   state: {
     queued: '排队中',
     reconnecting: '正在重新连接',
@@ -822,6 +822,7 @@ const zh: Texts = {
     typing: '在桌面上输入',
   },
   diagram: { label: '图表', failed: '无法绘制图表：{reason}', show: '显示图表' },
+  zoom: { in: '放大', out: '缩小', fit: '显示全部', place: '{name}：按加减键缩放，按方向键移动' },
   changes: {
     files: '{count} 个文件有改动',
     sinceVisit: '自上次查看以来：{count} 个文件有改动',
@@ -1154,6 +1155,7 @@ const zh: Texts = {
     openRecord: '在“论文”中打开',
     openSource: '打开原文页面',
     gone: '它的记录已不存在。',
+    unknownKey: '“{key}”不在参考文献里。',
     retracted: '已撤稿',
     preview: '文稿预览',
     previewing: '正在排版…',

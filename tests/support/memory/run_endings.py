@@ -17,6 +17,7 @@ from backend_api.agent.events import (
     StoredPayload,
     UsageUpdated,
     is_answer,
+    is_failure,
     is_for_the_person,
 )
 from backend_api.agent.new_events import NewEvent
@@ -45,6 +46,7 @@ class RunEndings:
             self._count_said(row, [*(item.payload for item in said), finished])
             events.append(self._end(row, taken, finished))
             if is_unseen:
+                row.session = replace(row.session, failed=False)
                 row.model_read = seen_seq
                 message_id = row.last_user_message_id or None
                 cause = "message" if message_id else "background"
@@ -67,7 +69,7 @@ class RunEndings:
         )
         taken.usage = finished.usage
         taken.inbox = []
-        row.session = replace(row.session, active_run_id=None, status=SessionStatus.IDLE)
+        row.session = replace(row.session, active_run_id=None, status=SessionStatus.IDLE, failed=is_failure(finished))
         ended = self._store.store(row, taken.run.id, [finished])[0]
         row.model_read = len(row.events)
         return ended

@@ -1117,3 +1117,8 @@ def is_for_the_person(payload: Payload) -> bool:
 def is_answer(payload: Payload) -> bool:
     """Whether it ends a run in a way that the person has to look at: a person who stops a run is there already."""
     return isinstance(payload, RunFinished) and payload.status != "stopped"
+
+
+def is_failure(payload: Payload) -> bool:
+    """Whether it ends a run that neither did what it was asked nor was stopped."""
+    return isinstance(payload, RunFinished) and payload.status in ("failed", "interrupted")

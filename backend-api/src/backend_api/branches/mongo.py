@@ -266,6 +266,8 @@ def _document(session: Session) -> dict[str, Any]:
         "updated_at": session.updated_at,
         "active_at": session.active_at,
         "last_seq": 0,
+        "unread": 0,
+        "failed": False,
         "active_run_id": None,
         "fence": 0,
         "waiting": [],

@@ -2389,6 +2389,10 @@ export interface SessionBody {
   last_seq: number
   read_seq: number
   unread: number
+  /**
+   * Whether the last run that ended failed or was interrupted, and nobody has read that yet.
+   */
+  failed: boolean
   sandbox: string | null
 }
 /**

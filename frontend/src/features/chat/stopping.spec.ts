@@ -22,6 +22,7 @@ const session = {
   preset: 'general',
   read_seq: 0,
   unread: 0,
+  failed: false,
   sandbox: null,
 }
 const run = { at: '', session_id: 's', run_id: 'r', message_id: 'm1', model: 'x', worker: 'w', attempt: 1 }

@@ -38,3 +38,27 @@ it('is renamed by the key that ends the title, not by the one that chooses a wor
   await fireEvent.keyDown(title, { key: 'Enter' })
   expect(emitted()['rename']).toEqual([['你好']])
 })
+
+it.each([
+  ['running', 0, false, 'Working'],
+  ['running', 2, true, 'Working'],
+  ['waiting', 1, false, 'Waiting for you'],
+  ['idle', 1, true, 'Failed'],
+  ['idle', 120, false, '99+ unread'],
+  ['idle', 0, true, ''],
+  ['idle', 0, false, ''],
+] as const)('tells what it is by an icon and a word: %s with %i unread, failed %s', (status, unread, failed, word) => {
+  const router = createRouter({ history: createMemoryHistory(), routes: [{ path: '/:a*', component: {} }] })
+  const session = { id: 's', title: 'One', archived: false, pinned: false, status, unread, failed } as Session
+  render(SessionRow, { props: { session }, global: { plugins: [i18n, router] } })
+  const row = screen.getByRole('link')
+  expect(row.textContent).toBe(`One${word}`)
+  expect(row.querySelectorAll('svg')).toHaveLength(word ? 1 : 0)
+})
+it('has no state while it is on screen, where all of it is read', async () => {
+  const router = createRouter({ history: createMemoryHistory(), routes: [{ path: '/s/:id', component: {} }] })
+  await router.push('/s/s')
+  const session = { id: 's', title: 'One', status: 'idle', unread: 1, failed: true } as Session
+  render(SessionRow, { props: { session }, global: { plugins: [i18n, router] } })
+  expect(screen.getByRole('link').textContent).toBe('One')
+})

@@ -17,6 +17,7 @@ const fields = {
   last_seq: 0,
   read_seq: 0,
   unread: 0,
+  failed: false,
   sandbox: null,
 }
 const made = (seq: number, id: string, title = 'One'): FeedEvent => ({

@@ -56,9 +56,9 @@ function whole(gathered: ReadonlyMap<string, Session>, known: SessionList['byId'
 
 function sessionOf(event: Whole): Session {
   const { created_at, updated_at, active_at, last_seq, title, status, model, preset, options } = event
-  const { pinned, archived, folder_id, target_id, read_seq, unread, sandbox } = event
-  const shown = { title, status, model, preset, options, pinned, archived, folder_id, read_seq, unread, sandbox }
-  return { id: event.session_id, created_at, updated_at, active_at, last_seq, ...shown, target_id }
+  const { pinned, archived, folder_id, target_id, read_seq, unread, failed, sandbox } = event
+  const shown = { title, status, model, preset, options, pinned, archived, folder_id, target_id, sandbox }
+  return { id: event.session_id, created_at, updated_at, active_at, last_seq, ...shown, read_seq, unread, failed }
 }
 
 function without(sessions: SessionList['byId'], id: string): SessionList['byId'] {

@@ -14,7 +14,7 @@ const at = new Date().toISOString()
 const times = { created_at: at, updated_at: at, active_at: at }
 const tea: Session = {
   ...{ id: 's1', title: 'Tea', status: 'idle', model: null, preset: null, options: {}, pinned: false },
-  ...{ archived: false, folder_id: 'w', last_seq: 0, read_seq: 0, unread: 0, sandbox: null },
+  ...{ archived: false, folder_id: 'w', last_seq: 0, read_seq: 0, unread: 0, failed: false, sandbox: null },
   ...times,
 }
 const work = { id: 'w', name: 'Work', instructions: 'Cite sources.', created_at: at }

@@ -7,7 +7,7 @@ const at = (day: number, hour: number): string => new Date(2026, 10, day, hour).
 function session(id: string, fields: Partial<KnownSession> = {}): KnownSession {
   const times = { created_at: at(28, 9), updated_at: at(28, 9), active_at: at(28, 9) }
   const plain = { status: 'idle' as const, model: null, preset: null, options: {}, pinned: false, archived: false }
-  const rest = { folder_id: null, last_seq: 0, read_seq: 0, unread: 0, sandbox: null }
+  const rest = { folder_id: null, last_seq: 0, read_seq: 0, unread: 0, failed: false, sandbox: null }
   return knownFrom({ id, title: id, ...plain, ...rest, ...times, ...fields })
 }
 const work = { id: 'w', name: 'Work', instructions: '', created_at: at(1, 1) }

@@ -18,6 +18,7 @@ const session = (lastSeq: number, second: number, fields: Partial<Session> = {})
   last_seq: lastSeq,
   read_seq: 0,
   unread: 0,
+  failed: false,
   sandbox: null,
   ...fields,
 })
@@ -94,5 +95,13 @@ describe('a session told by the feed', () => {
     const streamed = withEvent(knownFrom(session(8, 8)), event(9, 'message.completed'))
     const further = withEvent(streamed, event(10, 'run.finished'))
     expect(withChange(further, change({ unread: 1, last_seq: 9, updated_at: at(9) })).unread).toBe(1)
+  })
+  it('has failed from the end of its run on, by whichever tells it, until that is read', () => {
+    const streamed = withEvent(knownFrom(session(8, 8)), event(9, 'run.finished', { status: 'failed' }))
+    expect(streamed.failed).toBe(true)
+    expect(withEvent(streamed, event(10, 'run.finished', { status: 'completed' })).failed).toBe(false)
+    const told = withChange(knownFrom(session(8, 8)), change({ failed: true, unread: 1, last_seq: 9 }))
+    expect(told.failed).toBe(true)
+    expect(withChange(told, change({ read_seq: 9, unread: 0, failed: false })).failed).toBe(false)
   })
 })

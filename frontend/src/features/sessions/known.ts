@@ -13,7 +13,7 @@ export interface KnownSession extends Session {
 type Change = Extract<FeedEvent, { type: 'session.updated' }>
 
 const OF_PLACE = ['folder_id', 'target_id', 'sandbox'] as const
-const SHOWN = ['title', 'status', 'model', 'preset', 'options', 'pinned', 'archived', ...OF_PLACE] as const
+const SHOWN = ['title', 'status', 'failed', 'model', 'preset', 'options', 'pinned', 'archived', ...OF_PLACE] as const
 const latest = (one: string, other: string): string => (one > other ? one : other)
 
 export function knownFrom(session: Session): KnownSession {
@@ -69,7 +69,7 @@ export function withEvent(known: KnownSession, event: WireEvent): KnownSession {
     case 'plan.proposed':
       return { ...told, status: 'waiting' }
     case 'run.finished':
-      return { ...told, status: 'idle' }
+      return { ...told, status: 'idle', failed: event.status === 'failed' || event.status === 'interrupted' }
     case 'message.user':
       return { ...told, active_at: latest(known.active_at, event.at) }
     case 'sandbox.updated':

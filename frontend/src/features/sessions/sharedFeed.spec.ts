@@ -10,7 +10,7 @@ const fields = { status: 'idle', model: null, preset: 'general', options: {}, pi
 const session = (id: string, day: number): Session => {
   const at = `2026-01-0${day}T00:00:00Z`
   const times = { created_at: at, updated_at: at, active_at: at }
-  return { ...fields, ...times, id, title: id, last_seq: 1, read_seq: 0, unread: 0, sandbox: null }
+  return { ...fields, ...times, id, title: id, last_seq: 1, read_seq: 0, unread: 0, failed: false, sandbox: null }
 }
 const at = '2026-01-09T00:00:00Z'
 let listed: Session[]

@@ -1,7 +1,11 @@
 // @vitest-environment happy-dom
-import { cleanup, render } from '@testing-library/vue'
+import { EditorView } from '@codemirror/view'
+import { cleanup, fireEvent, render, screen } from '@testing-library/vue'
 import { afterEach, expect, it } from 'vitest'
+import { nextTick } from 'vue'
+import { createMemoryHistory, createRouter } from 'vue-router'
 import { i18n } from '@/i18n'
+import { citedAt } from './cited'
 import MarkdownEditor from './MarkdownEditor.vue'
 
 afterEach(() => {
@@ -29,4 +33,37 @@ it('puts a citation at the end where nobody has set a cursor yet', () => {
   )
   container.querySelector('button')?.click()
   expect(container.querySelector('.cm-content')?.textContent).toBe('Nets learn [@one]')
+})
+it('tells which paper a citation stands for once it is pressed', async () => {
+  const paper = {
+    ...{ key: 'lecun2015deep', record_id: 'rec_1', title: 'Deep learning', authors: ['Yann LeCun'], year: 2015 },
+    ...{ venue: 'Nature', url: 'https://doi.org/10.1/a', is_retracted: false, is_imported: false },
+  }
+  const router = createRouter({ history: createMemoryHistory(), routes: [{ path: '/:a*', component: MarkdownEditor }] })
+  const props = { modelValue: 'Nets learn [@lecun2015deep; @made2024up].', label: 'Text', bibliography: [paper] }
+  const { container } = render(MarkdownEditor, { props, global: { plugins: [i18n, router] } })
+  const view = EditorView.findFromDOM(container.querySelector<HTMLElement>('.cm-editor')!)!
+  const press = async (anchor: number): Promise<void> => {
+    view.dispatch({ selection: { anchor }, userEvent: 'select.pointer' })
+    await nextTick()
+  }
+  await press(3)
+  expect(screen.queryByRole('status')).toBeNull()
+  await press(16)
+  expect(container.querySelector('.cm-tooltip')?.textContent).toContain('Yann LeCun · 2015 · Nature')
+  expect(screen.getByText('Open in Papers').getAttribute('href')).toBe('/corpus?record=rec_1')
+  await press(33)
+  expect(screen.getByRole('status').textContent).toBe('“made2024up” is not in the bibliography.')
+  await fireEvent.keyDown(view.contentDOM, { key: 'Escape' })
+  expect(screen.queryByRole('status')).toBeNull()
+  await press(16)
+  view.dispatch({ changes: { from: 0, insert: 'All ' } })
+  await nextTick()
+  expect(screen.queryByRole('status')).toBeNull()
+})
+it('finds a citation where it is checked, and nowhere else', () => {
+  expect(citedAt('As [@a.b; @{c/d}]', 5)).toEqual({ key: 'a.b', from: 4 })
+  expect(citedAt('As [@a.b; @{c/d}]', 14)).toEqual({ key: 'c/d', from: 10 })
+  expect(citedAt('As [@a.b; @{c/d}]', 9)).toBeNull()
+  expect(citedAt('me@example.org', 6)).toBeNull()
 })

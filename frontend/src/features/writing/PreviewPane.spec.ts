@@ -15,15 +15,19 @@ const HTML =
   '</a></span> <math><mi>x</mi></math></p><script>1</script><img src="/x"><a href="javascript:x()">y</a>' +
   '<img src="data:image/png;base64,AA==" style="width:50%" onerror="x()" alt="A plot"><img src="data:text/html,x">'
 
+const router = createRouter({
+  history: createMemoryHistory(),
+  routes: [{ path: '/:rest(.*)*', component: PreviewPane }],
+})
+const show = (html: string) =>
+  render(PreviewPane, {
+    props: { bibliography: [reference], preview: () => Promise.resolve(html) },
+    global: { plugins: [i18n, router] },
+  })
 afterEach(cleanup)
 
 it('shows which paper a citation stands for, and runs nothing of what it is given', async () => {
-  const router = createRouter({
-    history: createMemoryHistory(),
-    routes: [{ path: '/:rest(.*)*', component: PreviewPane }],
-  })
-  const preview = (): Promise<string> => Promise.resolve(HTML)
-  render(PreviewPane, { props: { bibliography: [reference], preview }, global: { plugins: [i18n, router] } })
+  show(HTML)
   const link = await screen.findByText('LeCun')
   const shown = document.querySelector('.writing-preview')?.innerHTML ?? ''
   expect(shown).not.toMatch(/onclick|position|<script|javascript:|src="\/x|text\/html|onerror/)
@@ -34,4 +38,23 @@ it('shows which paper a citation stands for, and runs nothing of what it is give
   expect(screen.getByText('Open in Papers').getAttribute('href')).toBe('/corpus?record=rec_1')
   await userEvent.keyboard('{Escape}')
   expect(screen.queryByText('Open in Papers')).toBeNull()
+})
+
+it('goes on telling of a citation that was pressed until something else is, also where it is no link', async () => {
+  show('<p>As <span class="citation" data-cites="lecun2015deep">LeCun</span> says, <b>else</b></p>')
+  const cited = await screen.findByText('LeCun')
+  await userEvent.hover(cited)
+  expect(screen.getByText('Open in Papers')).toBeTruthy()
+  await userEvent.unhover(cited)
+  await userEvent.click(cited)
+  await userEvent.pointer({ target: document.body })
+  expect(screen.getByText('Open in Papers')).toBeTruthy()
+  await userEvent.click(screen.getByText('else'))
+  expect(screen.queryByText('Open in Papers')).toBeNull()
+})
+it('says of what is cited but not in the bibliography that it is not', async () => {
+  show('<p>As <span class="citation" data-cites="made2024up lecun2015deep"><a href="#r">they</a></span> say</p>')
+  await userEvent.click(await screen.findByText('they'))
+  expect(screen.getByRole('status').textContent).toContain('“made2024up” is not in the bibliography.')
+  expect(screen.getByText('Yann LeCun · 2015 · Nature')).toBeTruthy()
 })

@@ -1,25 +1,45 @@
+import { idleMoment } from './idle'
+
 const KEPT = 60
-const drawn = new Map<string, Promise<string>>()
+interface Diagram {
+  readonly url: Promise<string>
+  /** The same, once it is known; empty until then. */
+  here: string
+}
+const drawn = new Map<string, Diagram>()
 let last: Promise<unknown> = Promise.resolve()
 let made = 0
 
+const keyOf = (source: string, isDark: boolean): string => `${isDark ? 'dark' : 'light'}:${source}`
+
+/** The address of a diagram that is drawn already; empty where it is not. */
+export const drawnDiagram = (source: string, isDark: boolean): string => drawn.get(keyOf(source, isDark))?.here ?? ''
+
 /**
- * The address of a picture of this diagram, drawn once. It is shown as a picture alone, so that nothing in it can run or
- * follow a link. Rejected where the diagram is wrong.
+ * The address of a picture of this diagram, drawn once, when the page has nothing else to do, and after those that were asked
+ * for before. It is shown as a picture alone, so that nothing in it can run or follow a link. Rejected where the diagram is
+ * wrong.
  */
 export function diagramUrl(source: string, isDark: boolean): Promise<string> {
-  const key = `${isDark ? 'dark' : 'light'}:${source}`
+  const key = keyOf(source, isDark)
   const known = drawn.get(key)
-  if (known) return known
-  const drawing = last.then(() => draw(source, isDark))
-  last = drawing.catch(() => undefined)
+  if (known) return known.url
+  const url = last.then(() => draw(source, isDark))
+  const diagram: Diagram = { url, here: '' }
+  last = url.then(
+    (address) => (diagram.here = address),
+    () => undefined,
+  )
   if (drawn.size >= KEPT) drawn.delete(drawn.keys().next().value ?? '')
-  drawn.set(key, drawing)
-  return drawing
+  drawn.set(key, diagram)
+  return url
 }
 
 async function draw(source: string, isDark: boolean): Promise<string> {
+  await idleMoment()
   const { default: mermaid } = await import('mermaid')
+  // Its code takes a while to be read, and each drawing too: a moment for each.
+  await idleMoment()
   mermaid.initialize({
     startOnLoad: false,
     securityLevel: 'strict',

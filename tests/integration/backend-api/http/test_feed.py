@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from bson.timestamp import Timestamp
 
-from backend_api.agent.events import MessageCompleted, RunFinished, SandboxUpdated
+from backend_api.agent.events import MessageCompleted, RunEnd, RunFinished, SandboxUpdated
 from backend_api.agent.new_events import NewEvent
 from backend_api.agent.plans import Plan
 from backend_api.agent.waits import Wait
@@ -28,21 +28,21 @@ from support.servers import Server, run_mongod
 from support.streams import Frame, reading
 
 FEED = "/api/events"
-SHOWN = ("title", "status", "model", "options", "pinned", "archived", "read_seq", "unread", "sandbox")
+SHOWN = ("title", "status", "model", "options", "pinned", "archived", "read_seq", "unread", "failed", "sandbox")
 
 
 def shown(frame: Frame) -> tuple[str, dict[str, Any]]:
     return frame.event, {name: frame.data[name] for name in SHOWN if name in frame.data}
 
 
-async def one_run(gateway: Gateway, headers: dict[str, str], session_id: str) -> None:
+async def one_run(gateway: Gateway, headers: dict[str, str], session_id: str, status: RunEnd = "completed") -> None:
     """Play a worker that answers one message."""
     await gateway.client.post(f"/api/sessions/{session_id}/messages", json={"text": "hello"}, headers=headers)
     ledger = gateway.ports.ledger
     lease = await ledger.claim("w", lease_s=30, model="demo")
     assert lease is not None
     await ledger.record(lease, [NewEvent(payload=MessageCompleted(message_id="a", text="Hi"))])
-    await ledger.finish(lease, RunFinished(run_id=lease.run.id, status="completed"), seen_seq=99)
+    await ledger.finish(lease, RunFinished(run_id=lease.run.id, status=status), seen_seq=99)
 
 
 async def test_everything_that_changes_a_session_is_told(gateways: list[Gateway]) -> None:
@@ -91,6 +91,47 @@ async def test_everything_that_changes_a_session_is_told(gateways: list[Gateway]
     numbers = [frame.data["seq"] for frame in (started, *frames)]
     assert numbers == sorted(set(numbers))
     assert max(numbers) < 2**53
+
+
+async def test_a_run_that_failed_is_told_until_it_is_read_or_another_one_ends(gateways: list[Gateway]) -> None:
+    near, far = gateways
+    anna = await near.user("anna")
+
+    async def told(failed: bool) -> dict[str, Any]:
+        session = (await near.client.get(url, headers=anna)).json()
+        assert session["failed"] == failed
+        return session
+
+    async with reading(far.client, FEED, anna) as reader:
+        await reader.take_frames(1)
+        session_id = await near.session(anna)
+        url = f"/api/sessions/{session_id}"
+        assert (await reader.next()).data["failed"] is False
+        await one_run(near, anna, session_id, "failed")
+        end = (await told(failed=True))["last_seq"]
+        for seq, failed in ((end - 1, True), (end, False)):
+            read = await near.client.post(f"{url}/read", json={"seq": seq}, headers=anna)
+            assert read.json()["failed"] == failed
+        for status, failed in (("failed", True), ("completed", False), ("interrupted", True), ("stopped", False)):
+            await one_run(near, anna, session_id, status)
+            await told(failed=failed)
+        await near.client.delete(url, headers=anna)
+        frames = await reader.until("session.deleted")
+    changes = [frame.data["failed"] for frame in frames if "failed" in frame.data]
+    assert changes == [True, False, True, False, True, False]
+
+
+async def test_a_run_that_failed_is_not_told_where_the_next_message_waits(gateways: list[Gateway]) -> None:
+    near = gateways[0]
+    anna = await near.user("anna")
+    url = f"/api/sessions/{await near.session(anna)}"
+    await near.client.post(f"{url}/messages", json={"text": "hello"}, headers=anna)
+    lease = await near.ports.ledger.claim("w", lease_s=30, model="demo")
+    assert lease is not None
+    await near.client.post(f"{url}/messages", json={"text": "and then?"}, headers=anna)
+    await near.ports.ledger.finish(lease, RunFinished(run_id=lease.run.id, status="failed"), seen_seq=3)
+    session = (await near.client.get(url, headers=anna)).json()
+    assert (session["status"], session["failed"]) == ("queued", False)
 
 
 async def test_options_that_an_approved_plan_changes_are_told_whole(gateways: list[Gateway]) -> None:

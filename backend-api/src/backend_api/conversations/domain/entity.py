@@ -46,7 +46,8 @@ _ENDS = frozenset({RunStatus.COMPLETED, RunStatus.FAILED, RunStatus.STOPPED, Run
 class Session:
     """A conversation with its own sandbox. `updated_at` changes with everything, `active_at` with messages of the user
     or the agent. `last_seq` is the number of its last stored event, 0 for none; `unread` counts the agent's messages
-    after `read_seq`, the user's read marker; `sandbox` is the last known status of its sandbox; `target_id` is the
+    after `read_seq`, the user's read marker; `failed`: the last run that ended failed or was interrupted, after that
+    marker; `sandbox` is the last known status of its sandbox; `target_id` is the
     computer that its user chose for it, None for the usual one."""
 
     id: SessionId
@@ -66,6 +67,7 @@ class Session:
     last_seq: int = 0
     read_seq: int = 0
     unread: int = 0
+    failed: bool = False
     sandbox: str | None = None
     active_run_id: RunId | None = None
 

@@ -24,6 +24,7 @@ SHOWN = (
     "archived",
     "read_seq",
     "unread",
+    "failed",
     "sandbox",
     "active_at",
     "folder_id",

@@ -70,6 +70,7 @@ def feed_schema() -> dict[str, Any]:
         "archived": {"type": "boolean"},
         "read_seq": count,
         "unread": count,
+        "failed": {"type": "boolean"},
         "sandbox": text_or_null,
         "active_at": time,
         "folder_id": text_or_null,

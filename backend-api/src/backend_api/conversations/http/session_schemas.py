@@ -63,6 +63,9 @@ class SessionBody(AnswerBody):
     last_seq: int
     read_seq: int
     unread: int
+    failed: bool = Field(
+        description="Whether the last run that ended failed or was interrupted, and nobody has read that yet."
+    )
     sandbox: str | None
 
     @classmethod

@@ -37,6 +37,7 @@ class SessionDocument(Document):
     last_seq: int = 0
     read_seq: int = 0
     unread: int = 0
+    failed: bool = False
     sandbox: str | None = None
     active_run_id: str | None = None
     fence: int = 0

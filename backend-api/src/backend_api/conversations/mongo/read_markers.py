@@ -39,7 +39,8 @@ class MongoReadMarkers:
             unread = await self._database["events"].count_documents(later, limit=MAX_UNREAD, session=transaction)
             marked = await self._sessions.find_one_and_update(
                 own,
-                {"$set": {"read_seq": marker, "unread": unread}},
+                # The run that failed is the last that ended: nothing unread says that its end was read.
+                {"$set": {"read_seq": marker, "unread": unread, "failed": session.failed and unread > 0}},
                 return_document=ReturnDocument.AFTER,
                 session=transaction,
             )

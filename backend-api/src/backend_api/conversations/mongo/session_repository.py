@@ -194,6 +194,7 @@ def session_from(document: SessionDocument | None) -> Session:
         last_seq=document.last_seq,
         read_seq=document.read_seq,
         unread=document.unread,
+        failed=document.failed,
         sandbox=document.sandbox,
         active_run_id=RunId(run_id) if run_id else None,
     )

@@ -9,7 +9,7 @@ from pymongo import ReturnDocument
 from pymongo.asynchronous.client_session import AsyncClientSession
 
 from backend_api.agent.ending import cut_by_stop
-from backend_api.agent.events import NO_USAGE, Event, RunFinished, RunQueued, Usage, UsageUpdated
+from backend_api.agent.events import NO_USAGE, Event, RunFinished, RunQueued, Usage, UsageUpdated, is_failure
 from backend_api.agent.new_events import NewEvent
 from backend_api.agent.waits import end
 from backend_api.conversations.application.event_json import dump, payload_fields
@@ -71,6 +71,7 @@ class RunEndings:
                             "last_seq": {"$add": ["$last_seq", len(said), {"$cond": [unseen, 2, 1]}]},
                             "active_run_id": {"$cond": [unseen, next_run, None]},
                             "status": {"$cond": [unseen, SessionStatus.QUEUED.value, SessionStatus.IDLE.value]},
+                            "failed": {"$cond": [unseen, False, is_failure(finished)]},
                             "fence": 0,
                             "waiting": {"$cond": [unseen, unseen_after(seen_seq), []]},
                             "updated_at": "$$NOW",
@@ -156,6 +157,7 @@ class RunEndings:
                         "active_run_id": None,
                         "waiting": [],
                         "status": SessionStatus.IDLE.value,
+                        "failed": False,
                         "updated_at": "$$NOW",
                         **NOTHING_USED,
                     }
