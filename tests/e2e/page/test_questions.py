@@ -24,6 +24,7 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
         yield running
 
 
+@pytest.mark.thorough
 @pytest.mark.timeout(240)
 async def test_a_question_outlives_gateway_and_database_and_its_answer_counts_once(own: Stack) -> None:
     async with chromium() as browser, ApiClient(own.base_url) as api:

@@ -61,7 +61,9 @@ async def end_of(stream: AsyncExitStack, gateway: Gateway, path: str, headers: d
     return asyncio.create_task(ended())
 
 
-@pytest.mark.parametrize("how", ["log out", "log out everywhere", "closed account"])
+@pytest.mark.parametrize(
+    "how", ["log out", pytest.param("log out everywhere", marks=pytest.mark.thorough), "closed account"]
+)
 async def test_streams_sockets_and_screens_of_a_log_in_end_at_every_gateway(gateways: list[Gateway], how: str) -> None:
     near, far = gateways
     anna, bert = await near.user("anna"), await near.user("bert")

@@ -101,7 +101,7 @@ async def test_the_gateway_itself_sends_what_is_told_to_be_due(talk: Talk) -> No
             await asyncio.sleep(0.02)
 
 
-@pytest.mark.parametrize("status", ["stopped", "failed"])
+@pytest.mark.parametrize("status", ["stopped", pytest.param("failed", marks=pytest.mark.thorough)])
 async def test_after_a_run_that_was_not_completed_it_waits_and_says_so(
     talk: Talk, status: Literal["stopped", "failed"]
 ) -> None:
@@ -159,6 +159,7 @@ async def claimed_and_left(talk: Talk) -> tuple[SendQueued, Claimed]:
     return talk.send, claimed
 
 
+@pytest.mark.thorough
 async def test_killed_between_sending_and_removal_it_is_not_sent_twice(talk: Talk) -> None:
     send, claimed = await claimed_and_left(talk)
     message = Message(text=claimed.message.text, client_message_id="mine", alone=True)
@@ -173,6 +174,7 @@ async def test_killed_between_sending_and_removal_it_is_not_sent_twice(talk: Tal
     assert (await talk.queue("second", "mine"))["items"] == []
 
 
+@pytest.mark.thorough
 async def test_killed_before_sending_it_is_sent_by_whoever_looks_next(talk: Talk) -> None:
     send, _ = await claimed_and_left(talk)
     assert await send.send_due(talk.id) is not None

@@ -115,7 +115,19 @@ async def test_a_computer_that_is_gone_leaves_open_what_was_opened(gateway: Gate
     assert await check_resources(gateway, anna, session_id) == [{"kind": "port"} | port]
 
 
-@pytest.mark.parametrize("port", [-1, 0, 80, 1023, 7000, 9222, 65536, 10**30])
+@pytest.mark.parametrize(
+    "port",
+    [
+        -1,
+        pytest.param(0, marks=pytest.mark.thorough),
+        pytest.param(80, marks=pytest.mark.thorough),
+        1023,
+        pytest.param(7000, marks=pytest.mark.thorough),
+        9222,
+        65536,
+        pytest.param(10**30, marks=pytest.mark.thorough),
+    ],
+)
 async def test_a_port_that_may_not_be_opened_is_refused_with_those_that_may(gateway: Gateway, port: int) -> None:
     anna = await gateway.user("anna")
     session_id = await gateway.session(anna)
@@ -125,7 +137,15 @@ async def test_a_port_that_may_not_be_opened_is_refused_with_those_that_may(gate
     assert "1024 to 65535" in answer.json()["detail"]
 
 
-@pytest.mark.parametrize("body", [{}, {"port": "3000"}, {"port": 3000, "label": "x" * 81}, {"port": 3000, "host": "x"}])
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param({}, marks=pytest.mark.thorough),
+        {"port": "3000"},
+        pytest.param({"port": 3000, "label": "x" * 81}, marks=pytest.mark.thorough),
+        {"port": 3000, "host": "x"},
+    ],
+)
 async def test_a_body_that_is_none_is_refused(gateway: Gateway, body: dict[str, Any]) -> None:
     anna = await gateway.user("anna")
     session_id = await gateway.session(anna)

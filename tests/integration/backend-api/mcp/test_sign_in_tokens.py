@@ -242,6 +242,7 @@ async def test_scopes_that_are_asked_for_in_the_middle_are_told_kept_and_asked_f
     assert servers.asked.count("/token") == 1
 
 
+@pytest.mark.thorough
 async def test_what_one_call_is_refused_for_is_told_to_no_other_that_is_under_way(
     servers: OAuthServers, worker: Worker
 ) -> None:
@@ -260,9 +261,9 @@ async def test_what_one_call_is_refused_for_is_told_to_no_other_that_is_under_wa
     ("scopes", "cause"),
     [
         (None, "scope_refused"),
-        ("", "scope_refused"),
-        ("x" * 3_000, "scope_refused"),
-        (" ".join(f"scope-{number}" for number in range(2_000)), "needs_scope"),
+        pytest.param("", "scope_refused", marks=pytest.mark.thorough),
+        pytest.param("x" * 3_000, "scope_refused", marks=pytest.mark.thorough),
+        pytest.param(" ".join(f"scope-{number}" for number in range(2_000)), "needs_scope", marks=pytest.mark.thorough),
     ],
     ids=["none", "empty", "long", "many"],
 )

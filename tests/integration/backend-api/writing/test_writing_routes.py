@@ -148,7 +148,16 @@ async def test_a_planted_reference_of_a_file_does_not_hold(studio: Any) -> None:
     assert (await studio.done("GET", "/api/corpus"))["items"][0]["is_imported"]
 
 
-@pytest.mark.parametrize("form", ["markdown", "latex", "pdf", "docx", "html"])
+@pytest.mark.parametrize(
+    "form",
+    [
+        "markdown",
+        pytest.param("latex", marks=pytest.mark.thorough),
+        "pdf",
+        pytest.param("docx", marks=pytest.mark.thorough),
+        pytest.param("html", marks=pytest.mark.thorough),
+    ],
+)
 async def test_a_document_comes_whole(studio: Any, form: str) -> None:
     project = await studio.begin("Introduction", authors=["Anna Weber"])
     key = await studio.cite(project, KNOWN[2].doi)
