@@ -119,6 +119,7 @@ def test_counting_ends_above_the_most_there_is_to_count_and_at_its_deadline(root
     assert not tree_size(str(root), deadline_s=0).complete
 
 
+@pytest.mark.thorough
 def test_names_of_one_file_count_and_end_the_count_as_files_do(root: Path) -> None:
     (root / "0").touch()
     for number in range(1, 3000):

@@ -197,6 +197,7 @@ async def test_nothing_is_changed_while_a_run_goes_on_or_waits(gateway: Gateway)
     assert (await talk.ask("POST", "/branch", {"message_id": first}))["status_code"] == 201
 
 
+@pytest.mark.thorough
 async def test_of_two_edits_at_once_one_is_made_and_one_sent_twice_is_made_once(gateway: Gateway) -> None:
     talk = await talk_of(gateway)
     asked, _ = await talk.say("one", "first")
@@ -319,6 +320,7 @@ async def test_links_files_and_search_show_the_path_alone(gateway: Gateway) -> N
     assert [one["snippet"] for one in found.json()["items"]] == ["the new cathedral"]
 
 
+@pytest.mark.thorough
 async def test_a_page_of_the_path_leaves_out_the_rest_and_says_which(gateway: Gateway) -> None:
     talk = await talk_of(gateway)
     asked, _ = await talk.say("one", "first")

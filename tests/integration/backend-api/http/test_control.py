@@ -122,6 +122,7 @@ async def test_a_session_of_somebody_else_or_none_is_not_found(gateway: Gateway)
         assert (await others.ask(method, body)).status_code == 404, method
 
 
+@pytest.mark.thorough
 async def test_a_lease_that_nobody_renews_is_over_and_told(gateway: Gateway) -> None:
     its = await wheel(gateway)
     ports = gateway.ports

@@ -93,6 +93,7 @@ async def test_everything_that_changes_a_session_is_told(gateways: list[Gateway]
     assert max(numbers) < 2**53
 
 
+@pytest.mark.thorough
 async def test_options_that_an_approved_plan_changes_are_told_whole(gateways: list[Gateway]) -> None:
     near, far = gateways
     anna, ledger = await near.user("anna"), near.ports.ledger
@@ -244,6 +245,7 @@ def new_york(monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
     time.tzset()
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("new_york")
 async def test_times_are_right_wherever_the_host_is(mongo_server: Server, redis_server: Server) -> None:
     async with run_gateway(mongo_server.uri, "feed_zone", redis_server.uri) as gateway:

@@ -209,6 +209,7 @@ async def later(gateway: Gateway, session_id: str, seconds: float) -> None:
     await gateway.database["folder_placements"].update_many({"session_id": session_id}, aged)
 
 
+@pytest.mark.thorough
 async def test_two_who_ask_for_the_computer_at_once_put_a_file_there_once(gateway: Gateway) -> None:
     anna = await gateway.user("anna")
     work = await folder(gateway, anna)

@@ -296,6 +296,7 @@ async def test_a_test_of_a_key_says_what_is_wrong_with_it(begin: Any, provider: 
     assert (await anna.setting(one, "models/openai_api_key"))["is_set"] is False
 
 
+@pytest.mark.thorough
 @pytest.mark.timeout(180)
 async def test_the_models_that_a_key_opens_are_listed_newest_first(begin: Any, provider: ModelServer) -> None:
     one, anna = begin("local", **LOCAL), Person({})

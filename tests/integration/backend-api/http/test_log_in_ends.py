@@ -165,6 +165,7 @@ def auth(headers: dict[str, str]) -> str:
     return json.dumps({"type": "auth", "token": headers["Authorization"].removeprefix("Bearer ")})
 
 
+@pytest.mark.thorough
 async def test_in_local_mode_nothing_expires(
     mongo_server: Server, redis_server: Server, mongo_database_name: str
 ) -> None:

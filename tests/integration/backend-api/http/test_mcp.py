@@ -162,6 +162,7 @@ async def test_those_of_another_user_are_never_seen_changed_or_tried(gateway: Ga
         assert (await gateway.client.request(method, f"/api/mcp{path}")).status_code == 401
 
 
+@pytest.mark.thorough
 async def test_why_one_can_not_be_used_is_said(gateway: Gateway, connections: Connections) -> None:
     anna = await gateway.user("anna")
     await put(gateway, anna, "wiki")
@@ -314,6 +315,7 @@ async def test_tools_of_servers_are_listed_with_their_server_and_those_of_others
     assert len({place.user_id for place in connections.places}) == 2
 
 
+@pytest.mark.thorough
 async def test_a_session_whose_preset_leaves_them_out_lists_none_and_asks_no_server(
     gateway: Gateway, connections: Connections
 ) -> None:
@@ -329,6 +331,7 @@ async def test_a_session_whose_preset_leaves_them_out_lists_none_and_asks_no_ser
     assert connections.connected == []
 
 
+@pytest.mark.thorough
 async def test_a_server_that_can_not_be_asked_is_one_entry_that_says_why_and_holds_nobody_up(
     gateway: Gateway, connections: Connections
 ) -> None:

@@ -133,6 +133,7 @@ async def test_sent_now_it_cuts_the_run_at_work(talk: Talk) -> None:
     assert (again.status_code, again.json()["code"]) == (404, "queued_message_not_found")
 
 
+@pytest.mark.thorough
 async def test_gateways_that_look_at_once_send_each_once_and_one_a_run(talk: Talk) -> None:
     run = await talk.say("go")
     for number in range(3):
@@ -181,6 +182,7 @@ async def test_killed_before_sending_it_is_sent_by_whoever_looks_next(talk: Talk
     assert (await talk.said(), await talk.waiting()) == (["go", "second"], [])
 
 
+@pytest.mark.thorough
 async def test_what_is_being_sent_is_neither_edited_nor_taken_away(talk: Talk) -> None:
     run = await talk.say("go")
     await talk.queue("second", "mine")

@@ -76,6 +76,7 @@ async def test_a_port_is_opened_once_listed_and_closed(gateway: Gateway) -> None
     assert (second["type"], second["port_id"], second["port"]) == ("port.closed", port["id"], 3000)
 
 
+@pytest.mark.thorough
 async def test_the_state_of_a_session_tells_what_is_open_in_the_order_it_was_opened(gateway: Gateway) -> None:
     anna = await gateway.user("anna")
     session_id, other = await gateway.session(anna), await gateway.session(anna)
@@ -106,6 +107,7 @@ async def test_a_reader_of_the_stream_is_told_of_the_change_and_then_of_the_whol
     assert whole.data["resources"] == [{"kind": "port"} | port]
 
 
+@pytest.mark.thorough
 async def test_a_computer_that_is_gone_leaves_open_what_was_opened(gateway: Gateway) -> None:
     anna = await gateway.user("anna")
     session_id = await gateway.session(anna)

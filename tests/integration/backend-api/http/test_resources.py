@@ -101,6 +101,7 @@ async def test_what_can_not_be_kept_is_refused_by_its_field(gateway: Gateway, bo
     assert (await state(gateway, anna, session_id))["resources"] == []
 
 
+@pytest.mark.thorough
 async def test_a_conversation_keeps_so_many_and_no_more(gateway: Gateway) -> None:
     anna = await gateway.user("anna")
     session_id = await gateway.session(anna)
@@ -175,6 +176,7 @@ async def test_a_task_that_can_not_be_is_refused_by_its_field(
     assert [error["field"].removeprefix("body.") for error in refused.json()["errors"]] == [field]
 
 
+@pytest.mark.thorough
 async def test_more_tasks_than_a_session_has_are_refused_whole(gateway: Gateway) -> None:
     anna = await gateway.user("anna")
     session_id = await gateway.session(anna)

@@ -107,6 +107,7 @@ async def test_what_goes_along_is_what_was_chosen_and_secrets_stay_masked(gatewa
     assert [one for one in ("SIGNATURE", "OPAQUE", "SUB-AGENT", KEY) if one in tools + thinking] == []
 
 
+@pytest.mark.thorough
 async def test_pages_go_on_where_the_one_before_ended(gateway: Gateway) -> None:
     anna = await gateway.user("anna")
     session_id = await written(gateway, anna, [MessageUser(message_id=f"m{n}", text=f"text {n}") for n in range(7)])

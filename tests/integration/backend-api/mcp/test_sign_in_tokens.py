@@ -145,6 +145,7 @@ async def open_server(worker: Worker) -> AsyncGenerator[Worker]:
             yield Worker(worker.servers, worker.sign_ins, OAuthAuthorizer(networks), networks, target)
 
 
+@pytest.mark.thorough
 async def test_at_one_of_the_older_protocol_users_sign_in_as_well() -> None:
     async with oauth_servers("sse") as servers, working(servers) as worker:
         worker.target = McpTarget(server=replace(worker.target.server, transport="sse"))
@@ -357,6 +358,7 @@ async def test_where_the_authorization_server_is_away_nothing_is_lost(servers: O
     assert await worker.added() == "2"
 
 
+@pytest.mark.thorough
 async def test_of_many_that_find_it_over_at_once_one_renews_it(servers: OAuthServers, worker: Worker) -> None:
     await worker.sign_in()
     servers.provider.given[0].access.clear()
@@ -373,6 +375,7 @@ async def test_of_many_that_find_it_over_at_once_one_renews_it(servers: OAuthSer
     assert not servers.provider.given[0].is_over
 
 
+@pytest.mark.thorough
 async def test_a_renewal_is_ended_though_nobody_waits_for_it_any_more(servers: OAuthServers, worker: Worker) -> None:
     await worker.sign_in()
     servers.provider.given[0].access.clear()

@@ -214,6 +214,7 @@ async def test_a_file_that_is_no_bibliography_is_refused(
     assert (await library.ask("GET")).json()["total"] == 0
 
 
+@pytest.mark.thorough
 async def test_values_nested_without_end_are_a_broken_block(library: Library) -> None:
     deep = b"@misc{a, title={" + b"\\emph{" * 20_000 + b"x" + b"}" * 20_000 + b"}}\n@misc{b, title={Good}, year=2001}"
     body = (await library.take_in(deep)).json()
@@ -299,6 +300,7 @@ async def test_a_corpus_that_is_full_takes_no_notes_no_paper_and_no_file_and_say
     assert (await library.ask("DELETE", path)).status_code == 204
 
 
+@pytest.mark.thorough
 async def test_two_records_that_turn_out_to_be_one_become_one(library: Library) -> None:
     await library.take_in(
         b"@misc{a, title={X}, author={A B}, year=2001, doi={10.1109/cvpr.2016.90}, annote={one}}\n"
@@ -376,6 +378,7 @@ async def test_of_many_matched_files_of_a_conversation_the_newest_are_kept(
     assert [one["path"] for one in items] == ["uploads/c.pdf", "uploads/b.pdf"]
 
 
+@pytest.mark.thorough
 async def test_which_paper_a_file_is_stays_known_to_its_conversation(library: Library) -> None:
     bert = await library.gateway.user("bert")
     session_id = await library.gateway.session(library.anna)

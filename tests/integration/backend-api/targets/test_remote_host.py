@@ -339,6 +339,7 @@ async def test_an_app_on_the_host_is_reached_over_its_connection(host: Host) -> 
     assert (connected.open_ports, connected.is_at_work) == (0, False)
 
 
+@pytest.mark.thorough
 async def test_an_app_on_a_host_that_forwards_no_ports_says_so(host: Host) -> None:
     await host.sshd.stop()
     await host.sshd.start("AllowTcpForwarding=no")

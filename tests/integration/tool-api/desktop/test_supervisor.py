@@ -106,6 +106,7 @@ async def test_an_x_server_that_dies_takes_the_others_along_and_all_come_back(
     assert desktop.states() == ALL_READY
 
 
+@pytest.mark.thorough
 async def test_it_rests_as_a_whole_until_somebody_needs_it(desktop: Desktop, settings: DesktopSettings) -> None:
     await desktop.rest()
 
@@ -221,6 +222,7 @@ async def test_an_x_server_that_serves_nobody_is_no_display(settings: DesktopSet
         assert desktop.display is None
 
 
+@pytest.mark.thorough
 async def test_where_its_folders_can_not_be_made_there_is_no_desktop_and_a_reason(settings: DesktopSettings) -> None:
     async with Desktop(replace(settings, run_dir=Path("/proc/nowhere"))) as desktop:
         assert await desktop.wait_settled(1)

@@ -204,6 +204,7 @@ async def test_a_viewer_that_comes_back_is_shown_what_it_missed(tmp_path: Path):
             await stranger.until(rb"(?s)first.*second")
 
 
+@pytest.mark.thorough
 async def test_a_flood_goes_at_the_pace_of_its_viewer_and_can_be_interrupted(tmp_path: Path):
     async with endpoint(tmp_path) as here, viewer(here.path) as one:
         one.acknowledges = True
@@ -278,6 +279,7 @@ async def test_a_bad_frame_is_answered_and_leaves_the_terminal_as_it_was(tmp_pat
         await one.until(rb"\r24 80\r\n")
 
 
+@pytest.mark.thorough
 async def test_bad_frames_without_end_close_the_socket(tmp_path: Path):
     async with endpoint(tmp_path) as here, viewer(here.path) as one:
         for _ in range(viewing.MOST_BAD_FRAMES + 1):

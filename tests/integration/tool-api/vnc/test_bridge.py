@@ -223,6 +223,7 @@ async def test_the_viewer_is_told_to_come_again_when_the_x_server_goes(tmp_path:
             assert socket.close_code == 1012
 
 
+@pytest.mark.thorough
 async def test_a_viewer_that_reads_nothing_holds_the_server_back_and_leaves_no_task(tmp_path: Path) -> None:
     sent, chunk = 0, bytes(1 << 20)
     left = asyncio.Event()
@@ -313,7 +314,7 @@ async def until_size(desktop: Desktop, *size: int) -> None:
             await asyncio.sleep(0.05)
 
 
-@pytest.mark.parametrize("scope", [Scope.VNC_VIEW, Scope.VNC_CONTROL])
+@pytest.mark.parametrize("scope", [Scope.VNC_VIEW, pytest.param(Scope.VNC_CONTROL, marks=pytest.mark.thorough)])
 async def test_the_screen_takes_the_nearest_size_to_that_of_who_watches(
     path: Path, desktop: Desktop, scope: Scope
 ) -> None:
@@ -325,6 +326,7 @@ async def test_the_screen_takes_the_nearest_size_to_that_of_who_watches(
         await until_size(desktop, 2400, 1600)
 
 
+@pytest.mark.thorough
 async def test_the_screen_keeps_its_size_while_the_agent_uses_it_and_is_as_it_was_once_nobody_watches(
     tmp_path: Path, desktop: Desktop
 ) -> None:

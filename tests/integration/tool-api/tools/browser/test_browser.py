@@ -128,6 +128,7 @@ async def test_an_element_in_a_shadow_tree_is_clicked(browser: Browser) -> None:
     assert display_of(result).title == "Shadow pressed"
 
 
+@pytest.mark.thorough
 async def test_scrolling_shows_what_is_below(browser: Browser) -> None:
     await browser.open("/")
     result = await browser.call("scroll", direction="down", pages=20)
@@ -205,6 +206,7 @@ async def test_an_old_index_is_refused_after_the_page_changed(browser: Browser) 
     assert "is disabled" in disabled.output
 
 
+@pytest.mark.thorough
 async def test_text_elements_and_picture_are_bounded(browser: Browser) -> None:
     long = await browser.open("/long")
     assert len(long.output) < 16_000

@@ -183,6 +183,7 @@ def test_a_context_is_restarted_and_closed_whatever_runs_in_it(endpoint: Running
     assert not endpoint.call("code_close", context="spare").success
 
 
+@pytest.mark.thorough
 def test_an_installed_kernel_is_another_language(
     endpoint: RunningEndpoint, install: Callable[[str, str], None]
 ) -> None:
@@ -208,6 +209,7 @@ def test_a_kernel_that_can_not_start_says_why(
     assert said in result.output
 
 
+@pytest.mark.thorough
 def test_a_result_of_any_size_is_cut_and_the_next_code_runs(endpoint: RunningEndpoint) -> None:
     code = "class Large:\n    def __repr__(self): return 'x' * 70_000_000\nprint('first')\nLarge()"
     result, _ = run(endpoint, code)

@@ -97,6 +97,7 @@ def test_a_stuck_command_does_not_poison_its_shell(endpoint: RunningEndpoint, se
     assert after.output.endswith(f"{folder}\n{endpoint.workspace}/{folder}\n")
 
 
+@pytest.mark.thorough
 def test_a_background_process_of_an_earlier_command_survives_a_later_end(
     endpoint: RunningEndpoint, seconds: str
 ) -> None:
@@ -119,6 +120,7 @@ def test_a_cancelled_call_has_left_nothing_when_the_cancel_answers(endpoint: Run
     cancelled(endpoint, seconds)
 
 
+@pytest.mark.thorough
 def test_cancelling_a_call_that_is_over_is_no_error(endpoint: RunningEndpoint) -> None:
     with endpoint.client() as client:
         assert client.post("/calls/never-was/cancel").status_code == 204
