@@ -60,12 +60,28 @@ POST = b"POST /api/auth/login HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: appli
     ("head", "piece", "refusal"),
     [
         pytest.param(GET, b"X-A: " + b"a" * 8000 + b"\r\n", (431, "headers_too_large"), id="headers without end"),
-        pytest.param(GET, b"a:b\r\n" * 1000, (431, "headers_too_large"), id="small headers without end"),
+        pytest.param(
+            GET,
+            b"a:b\r\n" * 1000,
+            (431, "headers_too_large"),
+            id="small headers without end",
+            marks=pytest.mark.thorough,
+        ),
         pytest.param(GET + b"X-A: ", b"a" * 65536, (431, "headers_too_large"), id="one header without end"),
-        pytest.param(GET, b"a" * 65536, (431, "headers_too_large"), id="the name of a header without end"),
+        pytest.param(
+            GET,
+            b"a" * 65536,
+            (431, "headers_too_large"),
+            id="the name of a header without end",
+            marks=pytest.mark.thorough,
+        ),
         pytest.param(b"GET /", b"a" * 65536, (414, "uri_too_long"), id="an address without end"),
-        pytest.param(b"GET /?", b"%00" * 20000, (414, "uri_too_long"), id="a query without end"),
-        pytest.param(b"", b"\r\n" * 30000, (431, "headers_too_large"), id="empty lines without end"),
+        pytest.param(
+            b"GET /?", b"%00" * 20000, (414, "uri_too_long"), id="a query without end", marks=pytest.mark.thorough
+        ),
+        pytest.param(
+            b"", b"\r\n" * 30000, (431, "headers_too_large"), id="empty lines without end", marks=pytest.mark.thorough
+        ),
         pytest.param(b"\x16\x03\x01", b"\x00" * 65536, (400, "bad_request"), id="TLS where there is none"),
         pytest.param(
             POST + b"Transfer-Encoding: chunked\r\n\r\n",
@@ -78,6 +94,7 @@ POST = b"POST /api/auth/login HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: appli
             b"a" * 65536,
             (400, "bad_request"),
             id="an extension of a chunk without end",
+            marks=pytest.mark.thorough,
         ),
         pytest.param(
             POST + b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n",
@@ -132,6 +149,7 @@ async def test_half_requests_of_many_addresses_go_before_an_honest_one(gateway: 
     assert (honest.failures, honest.slowest < PATIENT_S) == ([], True)
 
 
+@pytest.mark.thorough
 async def test_what_is_left_half_done_ends_and_what_comes_on_does_not(gateway: GatewayProcess) -> None:
     """All of them wait at the same time, each on a connection of its own."""
     async with asyncio.TaskGroup() as tasks:
@@ -250,10 +268,10 @@ def frame(opcode: int, payload: bytes, *, is_last: bool = True) -> bytes:
 
 PIECES = [
     pytest.param(frame(9, b""), 1008, id="pings"),
-    pytest.param(frame(9, b"p" * 125), 1008, id="fat pings"),
-    pytest.param(frame(10, b""), 1008, id="pongs"),
+    pytest.param(frame(9, b"p" * 125), 1008, id="fat pings", marks=pytest.mark.thorough),
+    pytest.param(frame(10, b""), 1008, id="pongs", marks=pytest.mark.thorough),
     pytest.param(frame(1, b"{}"), 4401, id="texts"),
-    pytest.param(frame(0, b"", is_last=False), 1008, id="empty pieces"),
+    pytest.param(frame(0, b"", is_last=False), 1008, id="empty pieces", marks=pytest.mark.thorough),
     pytest.param(frame(1, b"a" * 1_000_000), 1009, id="a large frame"),
 ]
 

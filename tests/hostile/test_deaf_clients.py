@@ -81,6 +81,7 @@ async def test_two_addresses_that_read_nothing_shut_nobody_out(gateway: GatewayP
     assert honest.failures == []
 
 
+@pytest.mark.thorough
 async def test_the_description_of_the_api_costs_nothing_to_ask_for(gateway: GatewayProcess) -> None:
     async with httpx.AsyncClient(base_url=gateway.url, trust_env=False, verify=NO_TLS) as http:
         asked = await http.get("/openapi.json")

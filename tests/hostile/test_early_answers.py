@@ -134,7 +134,7 @@ async def test_where_much_is_missing_the_answer_ends_the_connection_and_comes_wh
     writer.close()
 
 
-@pytest.mark.parametrize("size", [10, 2_000_000])
+@pytest.mark.parametrize("size", [pytest.param(10, marks=pytest.mark.thorough), 2_000_000])
 async def test_a_client_that_waits_with_its_body_is_told_that_the_connection_ends(port: int, size: int) -> None:
     reader, writer = await opened(port, "/refuse", LENGTH % size, "Expect: 100-continue")
     assert await answer(reader) == ("http/1.1 401 unauthorized", True)

@@ -73,10 +73,15 @@ async def test_a_body_without_end_is_left_early(answer: Answer) -> None:
     "answer",
     [
         endless(b"HTTP/1.1 ", b""),
-        endless(HEAD, b"X: y\r\n", 0.05),
-        endless(b"HTTP/1.1 103 Early Hints\r\n\r\n", b"HTTP/1.1 103 Early Hints\r\n\r\n", 0.05),
+        pytest.param(endless(HEAD, b"X: y\r\n", 0.05), marks=pytest.mark.thorough),
+        pytest.param(
+            endless(b"HTTP/1.1 103 Early Hints\r\n\r\n", b"HTTP/1.1 103 Early Hints\r\n\r\n", 0.05),
+            marks=pytest.mark.thorough,
+        ),
         endless(HEAD + b"Content-Length: 1000\r\n\r\n", b"x", 0.05),
-        endless(HEAD + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\nx\r\n", 0.05),
+        pytest.param(
+            endless(HEAD + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\nx\r\n", 0.05), marks=pytest.mark.thorough
+        ),
     ],
     ids=["silent", "head", "hints", "body", "chunks"],
 )
@@ -130,7 +135,17 @@ async def test_a_page_that_unpacks_to_more_than_is_taken_is_left_early() -> None
             await fetch(client)
 
 
-@pytest.mark.parametrize("coding", [b"gzip, gzip", b"br", b"deflate", b"zstd", b"gzip, identity", b"x" * 200])
+@pytest.mark.parametrize(
+    "coding",
+    [
+        b"gzip, gzip",
+        b"br",
+        pytest.param(b"deflate", marks=pytest.mark.thorough),
+        pytest.param(b"zstd", marks=pytest.mark.thorough),
+        pytest.param(b"gzip, identity", marks=pytest.mark.thorough),
+        b"x" * 200,
+    ],
+)
 async def test_what_is_packed_otherwise_is_not_unpacked(coding: bytes) -> None:
     async with answering(packed(gzip.compress(gzip.compress(b"x")), coding)) as (client, _):
         with pytest.raises(FetchFailedError, match="content encoding"):

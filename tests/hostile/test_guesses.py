@@ -67,6 +67,7 @@ async def test_who_guesses_a_name_locks_its_owner_out_from_nowhere_else(gateway:
         assert time.monotonic() - began < paused_s - LONGEST_PAUSE_S / 2, "a success begins anew"
 
 
+@pytest.mark.thorough
 async def test_many_addresses_that_guess_one_name_are_slowed_and_never_refuse_its_owner(
     gateway: GatewayProcess,
 ) -> None:
@@ -147,6 +148,7 @@ async def test_a_thief_who_guesses_with_a_stolen_token_uses_up_nothing_of_the_ow
         assert (await change(http, stolen, "quite another one")).status_code == 401
 
 
+@pytest.mark.thorough
 async def test_more_tries_than_may_wait_are_refused_and_none_is_let_go_on_unslowed(gateway: GatewayProcess) -> None:
     await register(gateway, "emma")
     names = ["emma", *(f"name-{number}" for number in range(1, NAMES))]

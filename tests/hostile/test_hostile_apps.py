@@ -14,6 +14,7 @@ from websockets.utils import accept_key
 
 from backend_api.previews.tool_api.sandbox_apps import MAX_MESSAGE_BYTES
 from support.endpoint import RunningEndpoint
+from support.gate import some_in_gate
 from support.gateway import Gateway
 from support.previews import Reached, endpoint, preview_gateway, program, reach, web_app
 from support.servers import Server, emptied_database_name
@@ -76,7 +77,23 @@ HEADS = {
 }
 
 
-@pytest.mark.parametrize("case", HEADS)
+@pytest.mark.parametrize(
+    "case",
+    some_in_gate(
+        HEADS,
+        (
+            "endless headers",
+            "100 for ever",
+            "a byte now and then",
+            "nothing",
+            "no HTTP",
+            "many headers",
+            "a switch nobody asked for",
+            "two lengths",
+            "a header that breaks a line",
+        ),
+    ),
+)
 async def test_a_head_that_is_none_ends_in_a_page_and_the_program_is_left(gateway: Gateway, case: str) -> None:
     worst = HEADS[case]
     worst.left.clear()
@@ -167,9 +184,9 @@ SOCKET = (
 @pytest.mark.parametrize(
     "worst",
     [
-        Worst(SOCKET),
+        pytest.param(Worst(SOCKET), marks=pytest.mark.thorough),
         Worst(HEAD + b"\r\nno socket"),
-        Worst(b"HTTP/1.1 302 Found\r\nLocation: ws://127.0.0.1:1/\r\n\r\n"),
+        pytest.param(Worst(b"HTTP/1.1 302 Found\r\nLocation: ws://127.0.0.1:1/\r\n\r\n"), marks=pytest.mark.thorough),
     ],
     ids=["a wrong handshake", "an answer", "a redirect"],
 )

@@ -200,6 +200,7 @@ async def test_a_changed_password_ends_what_a_thief_has_open_at_every_gateway(ga
     assert (await far.client.get("/api/auth/me", headers=bearer(grant))).status_code == 200
 
 
+@pytest.mark.thorough
 @pytest.mark.timeout(180)
 async def test_a_logged_out_token_stays_so_after_hundreds_of_others_and_the_account_stays_small(
     gateways: list[Gateway],

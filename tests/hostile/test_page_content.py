@@ -312,6 +312,7 @@ async def test_an_html_file_is_shown_and_reaches_nothing(gateway: Gateway, monke
         assert was_told(server) == b""
 
 
+@pytest.mark.thorough
 @pytest.mark.timeout(120)
 async def test_no_html_file_opens_a_connection_by_what_it_becomes(
     gateway: Gateway, monkeypatch: pytest.MonkeyPatch

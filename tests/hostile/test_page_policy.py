@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from urllib.parse import urlsplit
 
+import pytest
+
 from backend_api.kit.http.page import CSP
 from support.listener import listener, was_reached
 from support.page import chromium
@@ -54,6 +56,7 @@ async def test_the_page_may_open_sockets_to_its_own_server(stack: Stack) -> None
         assert not str(await page.evaluate(_TRY_SOCKET, address)).startswith("refused")
 
 
+@pytest.mark.thorough
 async def test_the_documentation_loads_nothing_from_elsewhere(stack: Stack) -> None:
     own = urlsplit(stack.base_url).netloc
     asked: list[str] = []

@@ -193,7 +193,7 @@ async def test_a_cookie_planted_in_the_place_of_ours_logs_nobody_in(gateway: Gat
     assert await page.evaluate(_WHO) == await user_id(gateway, "anna")
 
 
-@pytest.mark.parametrize("locks", [True, False])
+@pytest.mark.parametrize("locks", [True, pytest.param(False, marks=pytest.mark.thorough)])
 @pytest.mark.timeout(180)
 async def test_tabs_that_renew_at_once_stay_logged_in_and_leave_together(
     gateway: Gateway, browser: Browser, locks: bool
@@ -214,6 +214,7 @@ async def test_tabs_that_renew_at_once_stay_logged_in_and_leave_together(
     await expect(composer(second)).to_be_visible(timeout=20_000)
 
 
+@pytest.mark.thorough
 async def test_an_answer_that_is_lost_logs_nobody_out(gateway: Gateway, browser: Browser) -> None:
     context = await new_context(browser)
     page = await context.new_page()
@@ -235,6 +236,7 @@ async def test_an_answer_that_is_lost_logs_nobody_out(gateway: Gateway, browser:
     await expect(composer(page)).to_be_visible()
 
 
+@pytest.mark.thorough
 async def test_tokens_that_a_page_of_before_kept_are_traded_and_gone(gateway: Gateway, browser: Browser) -> None:
     body = {"username": "anna", "password": PASSWORD}
     kept = (await gateway.client.post("/api/auth/login", json=body)).json()
@@ -254,6 +256,7 @@ async def test_tokens_that_a_page_of_before_kept_are_traded_and_gone(gateway: Ga
     assert again.status_code == 401
 
 
+@pytest.mark.thorough
 async def test_a_password_changed_in_the_page_leaves_this_browser_alone_logged_in(
     gateway: Gateway, gateways: list[Gateway], browser: Browser
 ) -> None:

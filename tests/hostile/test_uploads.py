@@ -8,6 +8,7 @@ import os
 
 import httpx
 import psutil
+import pytest
 
 from backend_api.computers.application.upload_files import RETRY_AFTER_S, UPLOADS_PER_USER
 from support.api_client import ApiClient
@@ -109,6 +110,7 @@ async def test_what_a_user_uploads_at_once_is_bounded_and_what_is_left_half_done
         assert "b.txt" in names
 
 
+@pytest.mark.thorough
 async def test_files_of_the_allowed_size_arrive_whole_several_at_once(stack: Stack) -> None:
     async with ApiClient(stack.base_url) as api:
         session_id = await api.new_session()

@@ -29,7 +29,8 @@ async def serving(server: uvicorn.Server, *listeners: socket.socket) -> AsyncGen
 @asynccontextmanager
 async def on_loopback(server: uvicorn.Server, *, port: int = 0) -> AsyncGenerator[str]:
     """Its address, with a free port or one that was."""
-    with socket.socket() as listener:
+    # Named as TCP: asyncio turns delays of small writes off for sockets of that protocol alone.
+    with socket.socket(proto=socket.IPPROTO_TCP) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(("127.0.0.1", port))
         async with serving(server, listener):

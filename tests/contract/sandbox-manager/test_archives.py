@@ -49,6 +49,7 @@ async def test_files_come_back_as_they_were_for_the_next_generation(lab: Lab) ->
     assert await lab.read(last, await start(lab, last)) == "second"
 
 
+@pytest.mark.parametrize("real_lab", ["process", pytest.param("docker", marks=pytest.mark.thorough)], indirect=True)
 async def test_names_that_are_no_text_come_back_byte_for_byte_or_are_refused_in_words(real_lab: Lab) -> None:
     old = new_identity()
     archives, who = real_lab.runtime.archives, (old.session_id, old.user_id)
@@ -66,6 +67,7 @@ async def test_names_that_are_no_text_come_back_byte_for_byte_or_are_refused_in_
     assert "2\nwordsmore" in await run_inside(await start(real_lab, new), new, read)
 
 
+@pytest.mark.thorough
 async def test_a_caller_that_is_cancelled_leaves_no_program_at_work(real_lab: Lab) -> None:
     """It packs for minutes: whoever has the files next must not meet it there."""
     old = new_identity()
@@ -86,6 +88,7 @@ async def test_a_caller_that_is_cancelled_leaves_no_program_at_work(real_lab: La
     await archives.pack(*who, "two", BOUNDS)
 
 
+@pytest.mark.parametrize("lab", ["fake", "process", pytest.param("docker", marks=pytest.mark.thorough)], indirect=True)
 async def test_a_workspace_is_packed_where_there_is_one_that_fits_and_takes_its_archives_along(lab: Lab) -> None:
     identity = new_identity()
     archives, who = lab.runtime.archives, (identity.session_id, identity.user_id)

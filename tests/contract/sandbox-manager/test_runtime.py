@@ -18,6 +18,10 @@ from support.runtime_labs import Lab
 from support.sandboxes import KEYS, START_S, endpoint_client, new_identity, new_pooled, run_inside, spec_of
 
 pytestmark = pytest.mark.timeout(180)
+WITH_DOCKER_THOROUGHLY = pytest.mark.parametrize(
+    "lab", ["fake", "process", pytest.param("docker", marks=pytest.mark.thorough)], indirect=True
+)
+"""For what its containers have like any sandbox. Walls, ends and claims are tried with it in the gate too."""
 
 
 async def start(lab: Lab, identity: Identity) -> Started:
@@ -54,6 +58,7 @@ async def test_a_sandbox_starts_answers_tells_what_it_uses_and_leaves_nothing_wh
     await lab.runtime.remove(new_identity(), keep_workspace=False)
 
 
+@WITH_DOCKER_THOROUGHLY
 async def test_a_sandbox_of_another_size_is_held_to_it_and_those_beside_it_to_theirs(lab: Lab) -> None:
     if lab.runtime.name == "fake":
         return  # nothing runs in it
@@ -84,6 +89,7 @@ async def test_an_image_that_no_sandbox_can_be_made_from_is_said_to_be(lab: Lab)
     assert "no images" in trouble if lab.runtime.name == "process" else "missing" in trouble
 
 
+@WITH_DOCKER_THOROUGHLY
 async def test_a_sandbox_speaks_mcp(lab: Lab) -> None:
     if lab.runtime.name == "fake":
         return  # nothing runs in it
@@ -103,6 +109,7 @@ async def test_a_sandbox_speaks_mcp(lab: Lab) -> None:
     assert '"text":"42\\n"' in answer.text, answer.text
 
 
+@WITH_DOCKER_THOROUGHLY
 async def test_kernels_run_code_within_the_walls_of_a_sandbox(lab: Lab) -> None:
     if lab.runtime.name == "fake":
         return  # nothing runs in it
@@ -149,6 +156,7 @@ async def test_a_runtime_that_can_start_sandboxes_says_so(lab: Lab) -> None:
     await lab.runtime.check()
 
 
+@WITH_DOCKER_THOROUGHLY
 async def test_what_runs_or_is_paused_is_found_with_its_whole_identity(lab: Lab) -> None:
     one, two = new_identity(generation=3), new_identity()
     started = await start(lab, one)
@@ -208,6 +216,7 @@ async def test_one_whose_tool_api_was_killed_has_ended_though_its_programs_live_
     assert real_lab.left(identity) == []
 
 
+@WITH_DOCKER_THOROUGHLY
 async def test_a_kept_workspace_is_there_for_the_next_generation_and_exchanged_for_no_pooled_one(lab: Lab) -> None:
     old, pooled = new_identity(), new_pooled()
     await lab.write_note(old, await start(lab, old))
@@ -225,6 +234,7 @@ async def test_a_kept_workspace_is_there_for_the_next_generation_and_exchanged_f
     assert lab.left(new) == []
 
 
+@WITH_DOCKER_THOROUGHLY
 async def test_a_start_that_is_cancelled_can_be_removed_whole_at_any_moment(lab: Lab) -> None:
     for moment in (0.0, 0.05, 0.15, 0.4):
         identity = new_identity()
@@ -281,6 +291,7 @@ async def test_what_sandboxes_are_made_of_stays_the_same_until_it_changes(lab: L
     assert await lab.runtime.fingerprint() == await lab.runtime.fingerprint() != ""
 
 
+@pytest.mark.parametrize("real_lab", ["process", pytest.param("docker", marks=pytest.mark.thorough)], indirect=True)
 async def test_what_mcp_servers_and_packages_are_run_by_is_there(real_lab: Lab) -> None:
     identity = new_identity()
     started = await start(real_lab, identity)

@@ -195,6 +195,7 @@ def has_plugin() -> bool:
     return subprocess.run(["docker", "compose", "version"], capture_output=True, check=False).returncode == 0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("manager_dies", [False, True])
 def test_down_leaves_nothing_not_even_sandboxes_of_a_killed_manager(manager_dies: bool) -> None:
     with run_compose_stack() as stack:

@@ -153,6 +153,7 @@ async def test_a_job_is_cancelled_from_another_gateway(near: ApiClient, far: Api
     await far.json("POST", f"{job}/cancel", expect=409)
 
 
+@pytest.mark.thorough
 async def test_a_run_begins_while_redis_is_away(fleet: Fleet, near: ApiClient) -> None:
     session = await near.new_session()
     fleet["redis"].kill()
@@ -189,6 +190,7 @@ async def test_a_worker_that_ends_hands_its_run_over_and_that_is_no_failed_attem
     assert "may have happened" in result["preview"]
 
 
+@pytest.mark.thorough
 async def test_a_paused_worker_that_wakes_after_its_lease_says_and_writes_nothing_more(
     fleet: Fleet, near: ApiClient, far: ApiClient
 ) -> None:

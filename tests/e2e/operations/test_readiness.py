@@ -19,6 +19,7 @@ BOUND_S = 12.0
 """Two seconds for a dependency; the rest is for a machine with other things to do. One that waits takes 30."""
 
 
+@pytest.mark.thorough
 async def test_a_frozen_database_is_named_in_bounded_time(watched: Watched) -> None:
     fleet = watched.fleet
     members = [(fleet["gateway-1"], "mongodb"), (fleet["worker-1"], "mongodb"), (fleet["manager-1"], "mongo")]

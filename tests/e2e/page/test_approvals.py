@@ -80,6 +80,7 @@ async def test_an_approved_command_runs_once_though_everything_was_killed_and_ot
         assert (again.status_code, again.json()["code"]) == (409, "approval_decided")
 
 
+@pytest.mark.thorough
 @pytest.mark.timeout(280)
 async def test_a_gateway_killed_as_it_is_approved_never_runs_it_twice(own: Stack) -> None:
     async with ApiClient(own.base_url) as api:

@@ -78,6 +78,7 @@ async def test_a_log_out_in_another_tab_in_mid_answer_is_told_and_a_log_in_goes_
         assert answer.split()[-1] in shown
 
 
+@pytest.mark.thorough
 @pytest.mark.timeout(180)
 async def test_a_desktop_comes_back_with_a_new_ticket_when_the_gateway_drains(own: Stack) -> None:
     async with chromium() as browser, await register(own.base_url, "berta") as api:
@@ -103,6 +104,7 @@ async def test_a_desktop_comes_back_with_a_new_ticket_when_the_gateway_drains(ow
         assert 1012 in await page.evaluate("window.codes")
 
 
+@pytest.mark.thorough
 @pytest.mark.timeout(180)
 async def test_databases_and_a_network_that_were_away_are_told_and_lose_no_message(own: Stack) -> None:
     async with chromium() as browser, await register(own.base_url, "carla") as api:

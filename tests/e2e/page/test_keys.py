@@ -57,6 +57,7 @@ async def test_a_key_that_is_set_in_the_page_answers_at_once_and_follows_into_an
         assert KEY[3:12] not in logs
 
 
+@pytest.mark.thorough
 @pytest.mark.timeout(240)
 async def test_four_presses_lead_from_an_empty_page_to_the_first_answer_of_a_model(tmp_path: Path) -> None:
     async with ModelServer(Answer(texts=("of a provider",))) as model, chromium() as browser:

@@ -95,6 +95,7 @@ async def test_two_tabs_and_the_list_show_the_same(stack: Stack) -> None:
         await expect(there.get_by_text("This conversation is not here")).to_be_visible(timeout=PATIENT_MS)
 
 
+@pytest.mark.thorough
 @pytest.mark.timeout(240)
 async def test_a_restart_in_mid_answer_is_told_and_passes(tmp_path: Path) -> None:
     with run_stack(tmp_path / "stack", SANDBOX_DESKTOP="false") as own:
@@ -116,6 +117,7 @@ async def test_a_restart_in_mid_answer_is_told_and_passes(tmp_path: Path) -> Non
             assert await transcript(page).inner_text() == await transcript(fresh).inner_text()
 
 
+@pytest.mark.thorough
 @pytest.mark.timeout(240)
 async def test_looking_at_files_starts_no_computer_and_a_snapshot_brings_them_back(stack: Stack) -> None:
     async with chromium() as browser, ApiClient(stack.base_url) as api:

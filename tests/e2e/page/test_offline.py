@@ -19,6 +19,7 @@ async def said(api: ApiClient, session: str) -> list[str]:
     return [one["text"] for one in await api.stored_events(session) if one["type"] == "message.user"]
 
 
+@pytest.mark.thorough
 @pytest.mark.timeout(180)
 async def test_what_waits_says_so_and_is_cancelled_before_it_cuts_in(stack: Stack) -> None:
     async with chromium() as browser, ApiClient(stack.base_url) as api:
@@ -60,6 +61,7 @@ async def test_a_first_message_waits_on_the_start_page_too(stack: Stack) -> None
             await expect(page.get_by_text(gone)).to_have_count(0)
 
 
+@pytest.mark.thorough
 @pytest.mark.timeout(180)
 async def test_what_waits_in_one_conversation_goes_while_another_is_looked_at_and_troubles_it_not(stack: Stack) -> None:
     async with chromium() as browser, ApiClient(stack.base_url) as api:
@@ -82,6 +84,7 @@ async def test_what_waits_in_one_conversation_goes_while_another_is_looked_at_an
         assert await said(api, second) == []
 
 
+@pytest.mark.thorough
 @pytest.mark.timeout(180)
 async def test_all_that_waited_goes_in_order_to_what_it_began_though_another_is_opened_meanwhile(stack: Stack) -> None:
     async with chromium() as browser, ApiClient(stack.base_url) as api:
@@ -141,6 +144,7 @@ async def test_a_stop_while_offline_says_so_and_stops_that_run_once_the_network_
         await expect(page.get_by_text("the agent stops when")).to_have_count(0)
 
 
+@pytest.mark.thorough
 @pytest.mark.timeout(180)
 async def test_a_stop_that_comes_late_ends_no_later_run(stack: Stack) -> None:
     async with chromium() as browser, ApiClient(stack.base_url) as api:

@@ -24,6 +24,7 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
         yield running
 
 
+@pytest.mark.thorough
 @pytest.mark.timeout(240)
 async def test_a_question_outlives_gateway_and_database_and_its_answer_counts_once(own: Stack) -> None:
     async with chromium() as browser, ApiClient(own.base_url) as api:
@@ -65,11 +66,11 @@ async def test_a_question_outlives_gateway_and_database_and_its_answer_counts_on
 
 
 @pytest.mark.timeout(180)
-async def test_what_was_begun_to_answer_is_there_after_a_reload(own: Stack) -> None:
-    async with chromium() as browser, ApiClient(own.base_url) as api:
+async def test_what_was_begun_to_answer_is_there_after_a_reload(stack: Stack) -> None:
+    async with chromium() as browser, ApiClient(stack.base_url) as api:
         session = await api.new_session()
         page = await (await browser.new_context(viewport=WIDE, locale="en")).new_page()
-        await page.goto(f"{own.base_url}/s/{session}")
+        await page.goto(f"{stack.base_url}/s/{session}")
         await say(page, "ask me whether `make` is **fine**")
         card = transcript(page).get_by_role("form", name="The agent asks")
         await expect(card.locator("strong", has_text="fine")).to_be_visible(timeout=PATIENT_MS)

@@ -55,6 +55,7 @@ async def said(api: ApiClient, session: str) -> list[str]:
     return [one["text"] for one in await api.stored_events(session) if one["type"] == "message.user"]
 
 
+@pytest.mark.thorough
 @pytest.mark.timeout(180)
 async def test_a_log_out_asks_and_then_leaves_nothing_of_what_waits_to_be_sent(own: Stack) -> None:
     async with chromium() as browser, await register(own.base_url, "anna") as api:

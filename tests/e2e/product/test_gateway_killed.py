@@ -57,6 +57,7 @@ async def test_a_run_whose_gateway_was_killed_in_mid_command_goes_on_before_that
         assert again[-1]["status"] == "completed"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("database", ["as it was", "restarted under the gateway"])
 async def test_an_answer_cut_by_a_killed_gateway_is_given_after_the_restart(stack: Stack, database: str) -> None:
     if database != "as it was":

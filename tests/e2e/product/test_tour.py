@@ -6,6 +6,8 @@ import io
 import zipfile
 from typing import Any
 
+import pytest
+
 from support.api_client import ApiClient
 from support.stack import Stack
 
@@ -38,6 +40,7 @@ async def test_the_tour_runs_a_command_writes_a_file_and_opens_a_page(desktop_st
         assert preview["content"].encode() == download.content
 
 
+@pytest.mark.thorough
 async def test_a_folder_downloads_as_a_zip_and_uploads_appear_beside_the_agents_files(stack: Stack) -> None:
     async with ApiClient(stack.base_url) as api:
         session = await api.new_session()

@@ -103,6 +103,7 @@ async def with_computer_calls(tmp_path: Path) -> AsyncGenerator[Scripted]:
         yield one
 
 
+@pytest.mark.thorough
 async def test_a_model_of_openai_uses_the_desktop_by_its_computer_tool_and_a_person_allows_what_is_held_back(
     with_computer_calls: Scripted,
 ) -> None:
@@ -152,6 +153,7 @@ async def test_a_model_of_openai_uses_the_desktop_by_its_computer_tool_and_a_per
         assert scripted.model.refusals == []
 
 
+@pytest.mark.thorough
 async def test_a_model_uses_the_desktop_by_the_tool_of_its_provider(with_desktop: Scripted) -> None:
     scripted = with_desktop
     async with ApiClient(scripted.stack.base_url) as api:

@@ -65,6 +65,7 @@ async def test_its_tools_act_in_the_computer_of_the_session_and_it_ends_with_the
     await asyncio.to_thread(await_true, lambda: not processes_with(PROGRAM))
 
 
+@pytest.mark.thorough
 async def test_it_is_tried_in_the_computer_of_a_session_that_is_named_and_ends_with_that(
     scripted: Scripted, api: ApiClient
 ) -> None:
@@ -98,6 +99,7 @@ async def test_a_stop_ends_it_with_all_it_started(scripted: Scripted, api: ApiCl
     await asyncio.to_thread(await_true, lambda: not processes_with(PROGRAM) and not processes_with(f"sleep {SLEEP}"))
 
 
+@pytest.mark.thorough
 async def test_a_preset_without_such_tools_starts_no_computer_for_it(scripted: Scripted, api: ApiClient) -> None:
     session = await api.new_session(title="named", preset="chat")
     scripted.answer(SAID)
@@ -107,6 +109,7 @@ async def test_a_preset_without_such_tools_starts_no_computer_for_it(scripted: S
     assert not [name for name in tools_of(scripted.last()) if name.startswith("mcp__")]
 
 
+@pytest.mark.thorough
 async def test_one_that_can_not_be_started_costs_a_notice_and_not_the_run(scripted: Scripted, api: ApiClient) -> None:
     session = await api.new_session(title="named")
     scripted.answer(SAID)

@@ -83,20 +83,27 @@ def started_again(data_dir: Path) -> float:
     return took
 
 
-def test_however_it_ends_all_of_it_is_gone_and_it_starts_again(tmp_path: Path) -> None:
-    for number in (signal.SIGTERM, signal.SIGINT):
-        running = start_stack(tmp_path)
-        assert status_of(running.base_url + "/readyz") == 200
+@pytest.mark.parametrize(
+    "number",
+    [
+        signal.SIGINT,
+        pytest.param(signal.SIGTERM, marks=pytest.mark.thorough),
+        pytest.param(signal.SIGKILL, marks=pytest.mark.thorough),
+    ],
+)
+def test_however_it_ends_all_of_it_is_gone_and_it_starts_again(tmp_path: Path, number: signal.Signals) -> None:
+    running = start_stack(tmp_path)
+    assert status_of(running.base_url + "/readyz") == 200
+    if number == signal.SIGKILL:
+        started = running.descendants()
+        running.process.kill()
+        running.process.wait(30)
+        assert psutil.wait_procs(started, timeout=30)[1] == []
+    else:
         began = time.monotonic()
         assert running.stop(number) == 0
         assert time.monotonic() - began < STOP_TIMEOUT_S / 2
         assert naming(tmp_path) == []
-
-    killed = start_stack(tmp_path)
-    started = killed.descendants()
-    killed.process.kill()
-    killed.process.wait(30)
-    assert psutil.wait_procs(started, timeout=30)[1] == []
 
     with run_stack(tmp_path) as again:
         assert status_of(again.base_url + "/readyz") == 200
@@ -111,7 +118,15 @@ def test_the_page_is_there_within_ten_seconds_the_second_time(tmp_path: Path) ->
     assert_median([first, second, *([] if alike else [started_again(tmp_path)])], below_s=10)
 
 
-@pytest.mark.parametrize("name", ["mongod", "redis", "manager", "gateway"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param("mongod", marks=pytest.mark.thorough),
+        pytest.param("redis", marks=pytest.mark.thorough),
+        pytest.param("manager", marks=pytest.mark.thorough),
+        "gateway",
+    ],
+)
 async def test_a_child_that_dies_is_brought_back_with_a_reason(stack: Stack, name: str) -> None:
     before = stack.children()[name]
     returns = stack.printed().count(f"{name} is back")
@@ -205,6 +220,7 @@ def test_a_taken_port_is_named_before_anything_starts(tmp_path: Path) -> None:
     assert naming(tmp_path) == []
 
 
+@pytest.mark.thorough
 def test_a_missing_engine_is_said_with_what_to_do(tmp_path: Path) -> None:
     said = refused(tmp_path / "data", SANDBOX_RUNTIME="docker", DOCKER_HOST=f"unix://{tmp_path}/no-engine.sock")
     assert "The Docker engine can't be reached" in said

@@ -49,6 +49,7 @@ async def test_a_sandbox_outlives_a_killed_manager_and_a_start_cut_off_then_is_c
     assert processes_of(cut_off) == []
 
 
+@pytest.mark.thorough
 async def test_what_a_killed_manager_left_goes_with_the_next_one_however_soon_that_stops(manager: Manager) -> None:
     manager.settings["SANDBOX_REMOVE_ON_SHUTDOWN"] = "true"
     async with manager.running() as client:
@@ -63,6 +64,7 @@ async def test_what_a_killed_manager_left_goes_with_the_next_one_however_soon_th
     assert os.listdir(manager.folder / "workspaces") == ["s1"]
 
 
+@pytest.mark.thorough
 async def test_a_sandbox_whose_processes_died_is_gone_and_rebuilt_with_its_workspace(manager: Manager) -> None:
     async with manager.running() as client:
         sandbox_id = await manager.ready(client)
@@ -82,6 +84,7 @@ async def test_a_sandbox_whose_processes_died_is_gone_and_rebuilt_with_its_works
     assert "before" in told
 
 
+@pytest.mark.thorough
 async def test_what_ended_with_a_killed_manager_is_known_as_soon_as_the_next_one_starts(
     mongo_server: Server, mongo_database_name: str
 ) -> None:
@@ -113,6 +116,7 @@ def test_a_missing_or_short_service_token_refuses_the_start_by_its_name(token: s
     assert b"SANDBOX_MANAGER_TOKEN" in done.stderr
 
 
+@pytest.mark.thorough
 async def test_a_pooled_sandbox_is_claimed_with_its_folder_and_outlives_a_killed_manager(manager: Manager) -> None:
     manager.settings["SANDBOX_POOL_SIZE"] = "1"
     async with manager.running() as client:
@@ -134,6 +138,7 @@ async def test_a_pooled_sandbox_is_claimed_with_its_folder_and_outlives_a_killed
     assert processes_of(pooled) == []
 
 
+@pytest.mark.thorough
 async def test_a_manager_killed_in_the_middle_of_a_claim_leaves_the_session_one_working_sandbox(
     manager: Manager,
 ) -> None:

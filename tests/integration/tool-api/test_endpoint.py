@@ -32,6 +32,7 @@ def assert_problem(answer: httpx.Response, status: int, code: str) -> dict[str, 
     return body
 
 
+@pytest.mark.thorough
 def test_a_remembered_token_ends_when_it_expires(endpoint: RunningEndpoint) -> None:
     expires = int(time.time()) + 2
     token = endpoint.keys.token(exp=expires)
@@ -152,6 +153,7 @@ def test_a_claimed_endpoint_knows_its_generation_alone_and_is_never_claimed_agai
     assert (usual.status_code, repeated.status_code) == (200, 200)
 
 
+@pytest.mark.thorough
 def test_a_claimed_sandbox_ends_soon_after_its_time_though_nobody_ends_it(unclaimed: RunningEndpoint) -> None:
     over = unclaimed.keys.token(**claim(end=int(time.time()) - 60))
 
@@ -175,6 +177,7 @@ def test_a_sandbox_rests_until_it_is_claimed_and_tells_its_managers(unclaimed: R
     assert keep(unclaimed, gen=3)["resting"] is False
 
 
+@pytest.mark.thorough
 def test_one_nobody_claimed_ends_itself_where_no_manager_is(tmp_path: Path) -> None:
     with running_endpoint(tmp_path, SANDBOX_GENERATION="0", SANDBOX_ORPHAN_S="5") as endpoint:
         assert wait_until(lambda: endpoint.process.poll() is not None, 60)

@@ -68,6 +68,7 @@ def held(endpoint: RunningEndpoint) -> int:
     return tree_size(str(endpoint.workspace)).bytes
 
 
+@pytest.mark.thorough
 @pytest.mark.timeout(120)
 def test_short_commands_leave_no_more_behind_than_the_workspace_may_hold(tmp_path: Path) -> None:
     with running_endpoint(tmp_path, SANDBOX_DISK_BYTES=str(LIMIT)) as endpoint:
@@ -139,6 +140,7 @@ def test_what_writes_too_large_a_file_is_told_why_it_failed(tmp_path: Path) -> N
         assert f'[As to "File too large": {may}' in code.output
 
 
+@pytest.mark.thorough
 @pytest.mark.timeout(120)
 def test_what_is_left_running_behind_a_command_ends_when_it_fills_the_workspace(tmp_path: Path) -> None:
     writer = "(while :; do n=$((n + 1)); head -c 200000 /dev/zero > more$n; sleep 1; done) >/dev/null 2>&1 &"

@@ -63,6 +63,7 @@ def test_bytes_count_however_deep_they_lie_and_wherever_on_the_way(root: Path) -
     assert open_below(root) == []
 
 
+@pytest.mark.thorough
 def test_many_branches_below_a_deep_one_are_all_counted_with_few_folders_open(root: Path) -> None:
     last = nest(root, 150, "d")
     for branch in range(20):
@@ -89,7 +90,9 @@ def test_links_lead_nowhere_and_the_bytes_of_a_file_with_two_names_count_once(ro
     assert MIB <= found.bytes < MIB + 64 * 1024
 
 
-@pytest.mark.parametrize("mode", [0, 0o400, 0o100])
+@pytest.mark.parametrize(
+    "mode", [0, pytest.param(0o400, marks=pytest.mark.thorough), pytest.param(0o100, marks=pytest.mark.thorough)]
+)
 def test_a_folder_closed_to_its_own_owner_counts_and_stays_closed(root: Path, mode: int) -> None:
     (root / "closed" / "inner").mkdir(parents=True)
     write(root / "closed" / "inner" / "file", MIB)
@@ -116,6 +119,7 @@ def test_counting_ends_above_the_most_there_is_to_count_and_at_its_deadline(root
     assert not tree_size(str(root), deadline_s=0).complete
 
 
+@pytest.mark.thorough
 def test_names_of_one_file_count_and_end_the_count_as_files_do(root: Path) -> None:
     (root / "0").touch()
     for number in range(1, 3000):
@@ -127,6 +131,7 @@ def test_names_of_one_file_count_and_end_the_count_as_files_do(root: Path) -> No
     assert late.files < 3000
 
 
+@pytest.mark.thorough
 def test_folders_moved_while_they_are_counted_never_lead_out_of_the_tree(root: Path, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
@@ -187,7 +192,10 @@ if how == "ended":
 """
 
 
-@pytest.mark.parametrize("how", ["table", "mapping", "ended"])
+@pytest.mark.parametrize(
+    "how",
+    [pytest.param("table", marks=pytest.mark.thorough), "mapping", pytest.param("ended", marks=pytest.mark.thorough)],
+)
 def test_what_was_deleted_is_found_in_mappings_and_with_any_thread(root: Path, how: str) -> None:
     command = [sys.executable, "-c", HELD, how, str(root / "gone")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as holder:

@@ -60,7 +60,7 @@ async def fake_sources() -> AsyncGenerator[Fakes]:
         listeners = list[socket.socket]()
         by_port = dict[int, str]()
         for name in NAMES:
-            listener = stack.enter_context(socket.socket())
+            listener = stack.enter_context(socket.socket(proto=socket.IPPROTO_TCP))
             listener.bind(("127.0.0.1", 0))
             port = listener.getsockname()[1]
             fakes.urls[name], by_port[port] = f"http://127.0.0.1:{port}", name

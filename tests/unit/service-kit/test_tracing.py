@@ -61,8 +61,8 @@ def test_a_caller_may_be_believed_or_not(environment: dict[str, str], *, expecte
     ("source", "modules"),
     [
         ("backend-api", ("backend_api.main.__main__", "backend_api.main.worker")),
-        ("sandbox-manager", ("sandbox_manager.bootstrap.serve",)),
-        ("tool-api", ("tool_api.__main__",)),
+        pytest.param("sandbox-manager", ("sandbox_manager.bootstrap.serve",), marks=pytest.mark.thorough),
+        pytest.param("tool-api", ("tool_api.__main__",), marks=pytest.mark.thorough),
     ],
 )
 def test_the_sdk_is_not_loaded_before(source: str, modules: tuple[str, ...]) -> None:
@@ -82,6 +82,7 @@ with traced("backend-api"), span("run") as current:
     assert run(program) == "False"
 
 
+@pytest.mark.thorough
 def test_a_collector_that_is_away_keeps_nobody_waiting() -> None:
     program = """
 import time

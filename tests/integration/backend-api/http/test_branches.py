@@ -151,6 +151,7 @@ async def test_what_is_undone_is_given_back_and_can_be_shown_again(gateway: Gate
     assert await talk.shown() == ["one", "first", "three", "third"]
 
 
+@pytest.mark.thorough
 async def test_with_a_message_of_a_schedule_goes_what_says_so(gateway: Gateway) -> None:
     talk = await talk_of(gateway)
     fired = ScheduleFired(schedule_id="s", message_id="m")
@@ -196,6 +197,7 @@ async def test_nothing_is_changed_while_a_run_goes_on_or_waits(gateway: Gateway)
     assert (await talk.ask("POST", "/branch", {"message_id": first}))["status_code"] == 201
 
 
+@pytest.mark.thorough
 async def test_of_two_edits_at_once_one_is_made_and_one_sent_twice_is_made_once(gateway: Gateway) -> None:
     talk = await talk_of(gateway)
     asked, _ = await talk.say("one", "first")
@@ -207,6 +209,7 @@ async def test_of_two_edits_at_once_one_is_made_and_one_sent_twice_is_made_once(
     assert await talk.shown() == ["uno", "primo"]
 
 
+@pytest.mark.thorough
 async def test_an_edit_sent_again_while_its_run_is_at_work_is_the_same(gateway: Gateway) -> None:
     talk = await talk_of(gateway)
     asked, _ = await talk.say("one", "first")
@@ -220,7 +223,7 @@ async def test_an_edit_sent_again_while_its_run_is_at_work_is_the_same(gateway: 
     assert await talk.shown() == ["uno", "primo"]
 
 
-@pytest.mark.parametrize("at_once", [True, False])
+@pytest.mark.parametrize("at_once", [True, pytest.param(False, marks=pytest.mark.thorough)])
 async def test_a_request_to_answer_again_is_done_once_however_often_it_is_sent(
     gateway: Gateway, *, at_once: bool
 ) -> None:
@@ -240,7 +243,7 @@ async def test_a_request_to_answer_again_is_done_once_however_often_it_is_sent(
     assert (refused["status_code"], refused["code"]) == (409, "request_differs")
 
 
-@pytest.mark.parametrize("at_once", [True, False])
+@pytest.mark.parametrize("at_once", [True, pytest.param(False, marks=pytest.mark.thorough)])
 async def test_what_is_undone_is_undone_once_and_given_back_each_time(gateway: Gateway, *, at_once: bool) -> None:
     talk = await talk_of(gateway)
     await talk.say("one", "first")
@@ -256,7 +259,7 @@ async def test_what_is_undone_is_undone_once_and_given_back_each_time(gateway: G
     assert [one.payload.type for one in events].count("path.selected") == 1
 
 
-@pytest.mark.parametrize("at_once", [True, False])
+@pytest.mark.parametrize("at_once", [True, pytest.param(False, marks=pytest.mark.thorough)])
 async def test_a_conversation_is_branched_once_however_often_it_is_asked_for(
     gateway: Gateway, *, at_once: bool
 ) -> None:
@@ -317,6 +320,7 @@ async def test_links_files_and_search_show_the_path_alone(gateway: Gateway) -> N
     assert [one["snippet"] for one in found.json()["items"]] == ["the new cathedral"]
 
 
+@pytest.mark.thorough
 async def test_a_page_of_the_path_leaves_out_the_rest_and_says_which(gateway: Gateway) -> None:
     talk = await talk_of(gateway)
     asked, _ = await talk.say("one", "first")

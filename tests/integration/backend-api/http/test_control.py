@@ -100,12 +100,12 @@ async def test_a_note_is_stored_though_the_lease_is_over(gateway: Gateway) -> No
 @pytest.mark.parametrize(
     ("method", "body"),
     [
-        ("POST", {}),
+        pytest.param("POST", {}, marks=pytest.mark.thorough),
         ("POST", {"client": "short"}),
-        ("POST", {"client": "x" * 65}),
-        ("POST", {"client": "window of mine"}),
+        pytest.param("POST", {"client": "x" * 65}, marks=pytest.mark.thorough),
+        pytest.param("POST", {"client": "window of mine"}, marks=pytest.mark.thorough),
         ("POST", DESK | {"holder": "x" * 81}),
-        ("PUT", {}),
+        pytest.param("PUT", {}, marks=pytest.mark.thorough),
         ("DELETE", DESK | {"note": "x" * 4_001}),
     ],
 )
@@ -122,6 +122,7 @@ async def test_a_session_of_somebody_else_or_none_is_not_found(gateway: Gateway)
         assert (await others.ask(method, body)).status_code == 404, method
 
 
+@pytest.mark.thorough
 async def test_a_lease_that_nobody_renews_is_over_and_told(gateway: Gateway) -> None:
     its = await wheel(gateway)
     ports = gateway.ports

@@ -134,6 +134,7 @@ async def test_a_run_that_failed_is_not_told_where_the_next_message_waits(gatewa
     assert (session["status"], session["failed"]) == ("queued", False)
 
 
+@pytest.mark.thorough
 async def test_options_that_an_approved_plan_changes_are_told_whole(gateways: list[Gateway]) -> None:
     near, far = gateways
     anna, ledger = await near.user("anna"), near.ports.ledger
@@ -157,7 +158,7 @@ async def test_options_that_an_approved_plan_changes_are_told_whole(gateways: li
     assert (told.data["last_seq"], told.data["updated_at"]) == (session["last_seq"], session["updated_at"])
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(one, marks=pytest.mark.thorough) for one in (1, 2))])
 async def test_readers_that_come_and_go_anywhere_see_each_change_once_in_order(
     gateways: list[Gateway], seed: int
 ) -> None:
@@ -234,6 +235,7 @@ async def test_numbers_that_are_none_are_refused_by_name(gateways: list[Gateway]
             assert (await gateway.client.get(path, params={"after": after}, headers=anna)).status_code == 422
 
 
+@pytest.mark.thorough
 async def test_the_feed_goes_on_when_the_database_comes_back(redis_server: Server, tmp_path: Path) -> None:
     with ExitStack() as servers:
         first = servers.enter_context(run_mongod(tmp_path))
@@ -252,6 +254,7 @@ async def test_the_feed_goes_on_when_the_database_comes_back(redis_server: Serve
                     assert (await late.next()).event == "feed.reset"
 
 
+@pytest.mark.thorough
 async def test_the_feed_goes_on_when_the_server_ends_its_cursor(mongo_server: Server, redis_server: Server) -> None:
     async with run_gateway(mongo_server.uri, "feed_cursor", redis_server.uri) as gateway:
         anna = await gateway.user("anna")
@@ -283,6 +286,7 @@ def new_york(monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
     time.tzset()
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("new_york")
 async def test_times_are_right_wherever_the_host_is(mongo_server: Server, redis_server: Server) -> None:
     async with run_gateway(mongo_server.uri, "feed_zone", redis_server.uri) as gateway:
@@ -325,6 +329,7 @@ async def test_what_is_kept_is_bounded_and_a_slow_reader_is_cut_off(gateways: li
             assert [(await anext(aiter(new))).seq for _ in range(7)] == numbers[-7:]
 
 
+@pytest.mark.thorough
 async def test_a_gateway_that_starts_while_everything_changes_is_soon_ready(gateways: list[Gateway]) -> None:
     gateway = gateways[0]
     anna = await gateway.user("anna")
@@ -347,6 +352,7 @@ async def test_a_gateway_that_starts_while_everything_changes_is_soon_ready(gate
         await asyncio.gather(changing, return_exceptions=True)
 
 
+@pytest.mark.thorough
 async def test_a_gateway_does_not_wait_for_what_a_busy_database_wrote_before(gateways: list[Gateway]) -> None:
     gateway = gateways[0]
     anna = await gateway.user("anna")

@@ -78,7 +78,14 @@ async def test_folders_and_conversations_are_those_of_their_user(gateway: Gatewa
 
 
 @pytest.mark.parametrize(
-    "folder", [{"name": " "}, {"name": ""}, {"name": "x" * 81}, {"name": "a", "instructions": "x" * 8_001}, {}]
+    "folder",
+    [
+        {"name": " "},
+        pytest.param({"name": ""}, marks=pytest.mark.thorough),
+        pytest.param({"name": "x" * 81}, marks=pytest.mark.thorough),
+        {"name": "a", "instructions": "x" * 8_001},
+        pytest.param({}, marks=pytest.mark.thorough),
+    ],
 )
 async def test_what_is_no_folder_is_refused(gateway: Gateway, folder: dict[str, str]) -> None:
     anna = await gateway.user("anna")

@@ -168,6 +168,7 @@ async def test_a_key_acts_at_once_in_every_gateway_for_its_user_alone(begin: Any
         assert len(provider.headers) == asked
 
 
+@pytest.mark.thorough
 @pytest.mark.timeout(180)
 async def test_what_a_user_set_holds_in_the_users_runs_below_what_the_session_chose(
     begin: Any, provider: ModelServer
@@ -184,6 +185,7 @@ async def test_what_a_user_set_holds_in_the_users_runs_below_what_the_session_ch
         assert [sent["model"] for sent in provider.requests] == ["gpt-5.4-mini", "gpt-5.5"]
 
 
+@pytest.mark.thorough
 @pytest.mark.timeout(180)
 async def test_a_model_for_a_single_task_is_a_users_or_the_deployments_where_that_is_asked_for_the_user(
     begin: Any,
@@ -214,6 +216,7 @@ async def test_a_model_for_a_single_task_is_a_users_or_the_deployments_where_tha
         assert (await anna.setting(one, "models/openai_api_key"))["default"] is None
 
 
+@pytest.mark.thorough
 @pytest.mark.timeout(180)
 async def test_a_tool_that_a_user_denies_is_not_run_in_the_users_runs_but_where_a_session_says_otherwise(
     begin: Any, provider: ModelServer
@@ -293,6 +296,7 @@ async def test_a_test_of_a_key_says_what_is_wrong_with_it(begin: Any, provider: 
     assert (await anna.setting(one, "models/openai_api_key"))["is_set"] is False
 
 
+@pytest.mark.thorough
 @pytest.mark.timeout(180)
 async def test_the_models_that_a_key_opens_are_listed_newest_first(begin: Any, provider: ModelServer) -> None:
     one, anna = begin("local", **LOCAL), Person({})

@@ -61,7 +61,9 @@ async def end_of(stream: AsyncExitStack, gateway: Gateway, path: str, headers: d
     return asyncio.create_task(ended())
 
 
-@pytest.mark.parametrize("how", ["log out", "log out everywhere", "closed account"])
+@pytest.mark.parametrize(
+    "how", ["log out", pytest.param("log out everywhere", marks=pytest.mark.thorough), "closed account"]
+)
 async def test_streams_sockets_and_screens_of_a_log_in_end_at_every_gateway(gateways: list[Gateway], how: str) -> None:
     near, far = gateways
     anna, bert = await near.user("anna"), await near.user("bert")
@@ -163,6 +165,7 @@ def auth(headers: dict[str, str]) -> str:
     return json.dumps({"type": "auth", "token": headers["Authorization"].removeprefix("Bearer ")})
 
 
+@pytest.mark.thorough
 async def test_in_local_mode_nothing_expires(
     mongo_server: Server, redis_server: Server, mongo_database_name: str
 ) -> None:

@@ -162,6 +162,7 @@ async def test_those_of_another_user_are_never_seen_changed_or_tried(gateway: Ga
         assert (await gateway.client.request(method, f"/api/mcp{path}")).status_code == 401
 
 
+@pytest.mark.thorough
 async def test_why_one_can_not_be_used_is_said(gateway: Gateway, connections: Connections) -> None:
     anna = await gateway.user("anna")
     await put(gateway, anna, "wiki")
@@ -171,6 +172,7 @@ async def test_why_one_can_not_be_used_is_said(gateway: Gateway, connections: Co
     assert (await gateway.client.post("/api/mcp/shared/test", headers=anna)).json()["status"] == "failed"
 
 
+@pytest.mark.thorough
 async def test_what_is_changed_or_deleted_while_it_is_tried_stays_so(
     gateway: Gateway, connections: Connections
 ) -> None:
@@ -190,16 +192,26 @@ async def test_what_is_changed_or_deleted_while_it_is_tried_stays_so(
     ("name", "body", "said"),
     [
         ("a__b", {}, "is not a valid server name"),
-        ("wiki", {"url": ""}, "either a command or a url"),
+        pytest.param("wiki", {"url": ""}, "either a command or a url", marks=pytest.mark.thorough),
         ("wiki", {"headers": {"A": "${JWT_SECRET_KEY}"}}, "no variable JWT_SECRET_KEY"),
-        ("wiki", {"headers": {"Host": "x"}}, "can't be set"),
-        ("wiki", {"headers": {"A": "b\r\nC: d"}}, "headers"),
-        ("wiki", {"env": {"A B": "c"}}, "env"),
+        pytest.param("wiki", {"headers": {"Host": "x"}}, "can't be set", marks=pytest.mark.thorough),
+        pytest.param("wiki", {"headers": {"A": "b\r\nC: d"}}, "headers", marks=pytest.mark.thorough),
+        pytest.param("wiki", {"env": {"A B": "c"}}, "env", marks=pytest.mark.thorough),
         ("wiki", {"command": "sh"}, "either a command or a url"),
-        ("wiki", {"type": "stdio"}, "can't have args or the type stdio"),
-        ("wiki", {"cwd": "/"}, "body.cwd"),
-        ("wiki", {"url": "", "command": "sh", "headers": {"A": "b"}}, "can't have headers, oauth or a type"),
-        ("wiki", {"url": "", "command": "sh", "headers": {}, "args": ["${MISSING}"]}, "no variable MISSING"),
+        pytest.param("wiki", {"type": "stdio"}, "can't have args or the type stdio", marks=pytest.mark.thorough),
+        pytest.param("wiki", {"cwd": "/"}, "body.cwd", marks=pytest.mark.thorough),
+        pytest.param(
+            "wiki",
+            {"url": "", "command": "sh", "headers": {"A": "b"}},
+            "can't have headers, oauth or a type",
+            marks=pytest.mark.thorough,
+        ),
+        pytest.param(
+            "wiki",
+            {"url": "", "command": "sh", "headers": {}, "args": ["${MISSING}"]},
+            "no variable MISSING",
+            marks=pytest.mark.thorough,
+        ),
         ("shared", {}, "The server already provides"),
     ],
 )
@@ -303,6 +315,7 @@ async def test_tools_of_servers_are_listed_with_their_server_and_those_of_others
     assert len({place.user_id for place in connections.places}) == 2
 
 
+@pytest.mark.thorough
 async def test_a_session_whose_preset_leaves_them_out_lists_none_and_asks_no_server(
     gateway: Gateway, connections: Connections
 ) -> None:
@@ -318,6 +331,7 @@ async def test_a_session_whose_preset_leaves_them_out_lists_none_and_asks_no_ser
     assert connections.connected == []
 
 
+@pytest.mark.thorough
 async def test_a_server_that_can_not_be_asked_is_one_entry_that_says_why_and_holds_nobody_up(
     gateway: Gateway, connections: Connections
 ) -> None:

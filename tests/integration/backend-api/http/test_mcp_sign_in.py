@@ -86,7 +86,7 @@ async def anna(gateway: Gateway, servers: OAuthServers) -> AsyncGenerator[Browse
         yield person
 
 
-@pytest.mark.parametrize("name", ["wiki", SHARED])
+@pytest.mark.parametrize("name", ["wiki", pytest.param(SHARED, marks=pytest.mark.thorough)])
 async def test_one_that_asks_for_it_is_signed_in_at_and_out_of_each_user_by_itself(
     gateway: Gateway, servers: OAuthServers, anna: Browser, name: str
 ) -> None:
@@ -121,7 +121,8 @@ async def test_one_that_asks_for_it_is_signed_in_at_and_out_of_each_user_by_itse
     assert (await anna.tried(name))["code"] == "mcp_needs_sign_in"
 
 
-@pytest.mark.parametrize("name", ["wiki", SHARED])
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", ["wiki", pytest.param(SHARED, marks=pytest.mark.thorough)])
 async def test_one_that_asks_for_more_scopes_is_signed_in_at_again_with_them(
     servers: OAuthServers, anna: Browser, name: str
 ) -> None:
@@ -146,7 +147,9 @@ async def test_one_that_asks_for_more_scopes_is_signed_in_at_again_with_them(
     assert parse_qs(urlsplit(await anna.begin(name)).query)["scope"] == ["notes"]
 
 
-@pytest.mark.parametrize("answer", [200, 400, 503, None])
+@pytest.mark.parametrize(
+    "answer", [200, pytest.param(400, marks=pytest.mark.thorough), pytest.param(503, marks=pytest.mark.thorough), None]
+)
 async def test_who_signs_out_gives_back_what_was_given_and_it_is_kept_in_no_case(
     gateway: Gateway, servers: OAuthServers, anna: Browser, answer: int | None
 ) -> None:
@@ -168,6 +171,7 @@ async def test_who_signs_out_gives_back_what_was_given_and_it_is_kept_in_no_case
     assert servers.asked.count("/revoke") == {200: 2, None: 0}.get(answer, 1)
 
 
+@pytest.mark.thorough
 async def test_what_this_server_is_as_a_client_is_read_where_it_has_a_public_address_with_https(
     gateway: Gateway, mongo_server: Server, redis_server: Server, mongo_database_name: str
 ) -> None:
@@ -293,6 +297,7 @@ async def test_another_address_or_a_deletion_drops_what_was_given_and_gives_it_b
     assert "changed or deleted" in (await anna.back(back)).text
 
 
+@pytest.mark.thorough
 async def test_what_comes_after_the_server_was_deleted_is_given_back(
     gateway: Gateway, servers: OAuthServers, anna: Browser
 ) -> None:
@@ -305,6 +310,7 @@ async def test_what_comes_after_the_server_was_deleted_is_given_back(
     assert await gateway.database["mcp_sign_ins"].count_documents({}) == 0
 
 
+@pytest.mark.thorough
 async def test_a_client_that_was_registered_by_hand_is_used_and_its_secret_told_nowhere(
     gateway: Gateway, servers: OAuthServers, anna: Browser
 ) -> None:

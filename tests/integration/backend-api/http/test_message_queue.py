@@ -101,7 +101,7 @@ async def test_the_gateway_itself_sends_what_is_told_to_be_due(talk: Talk) -> No
             await asyncio.sleep(0.02)
 
 
-@pytest.mark.parametrize("status", ["stopped", "failed"])
+@pytest.mark.parametrize("status", ["stopped", pytest.param("failed", marks=pytest.mark.thorough)])
 async def test_after_a_run_that_was_not_completed_it_waits_and_says_so(
     talk: Talk, status: Literal["stopped", "failed"]
 ) -> None:
@@ -133,6 +133,7 @@ async def test_sent_now_it_cuts_the_run_at_work(talk: Talk) -> None:
     assert (again.status_code, again.json()["code"]) == (404, "queued_message_not_found")
 
 
+@pytest.mark.thorough
 async def test_gateways_that_look_at_once_send_each_once_and_one_a_run(talk: Talk) -> None:
     run = await talk.say("go")
     for number in range(3):
@@ -159,6 +160,7 @@ async def claimed_and_left(talk: Talk) -> tuple[SendQueued, Claimed]:
     return talk.send, claimed
 
 
+@pytest.mark.thorough
 async def test_killed_between_sending_and_removal_it_is_not_sent_twice(talk: Talk) -> None:
     send, claimed = await claimed_and_left(talk)
     message = Message(text=claimed.message.text, client_message_id="mine", alone=True)
@@ -173,12 +175,14 @@ async def test_killed_between_sending_and_removal_it_is_not_sent_twice(talk: Tal
     assert (await talk.queue("second", "mine"))["items"] == []
 
 
+@pytest.mark.thorough
 async def test_killed_before_sending_it_is_sent_by_whoever_looks_next(talk: Talk) -> None:
     send, _ = await claimed_and_left(talk)
     assert await send.send_due(talk.id) is not None
     assert (await talk.said(), await talk.waiting()) == (["go", "second"], [])
 
 
+@pytest.mark.thorough
 async def test_what_is_being_sent_is_neither_edited_nor_taken_away(talk: Talk) -> None:
     run = await talk.say("go")
     await talk.queue("second", "mine")

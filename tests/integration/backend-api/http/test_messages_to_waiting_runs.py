@@ -64,7 +64,7 @@ async def status(gateway: Gateway, headers: Headers, session_id: str) -> str:
     return str((await gateway.client.get(f"/api/sessions/{session_id}", headers=headers)).json()["status"])
 
 
-@pytest.mark.parametrize("way", ["http", "message frame"])
+@pytest.mark.parametrize("way", ["http", pytest.param("message frame", marks=pytest.mark.thorough)])
 async def test_a_message_joins_the_run_and_decides_nothing(gateway: Gateway, way: str) -> None:
     anna = await gateway.user("anna")
     session_id, first = await asked(gateway, anna)
@@ -81,7 +81,7 @@ async def test_a_message_joins_the_run_and_decides_nothing(gateway: Gateway, way
     assert await status(gateway, anna, session_id) == "queued"
 
 
-@pytest.mark.parametrize("way", ["http", "message frame", "interrupt frame"])
+@pytest.mark.parametrize("way", ["http", pytest.param("message frame", marks=pytest.mark.thorough), "interrupt frame"])
 async def test_a_message_that_interrupts_ends_all_that_is_waited_for(gateway: Gateway, way: str) -> None:
     anna = await gateway.user("anna")
     session_id, first = await asked(gateway, anna)

@@ -22,6 +22,7 @@ from backend_api.runs.application.run_services import RunOptions, RunServices
 from backend_api.runs.application.worker import Worker
 from backend_api.runs.capabilities import COMPACT_THRESHOLD
 from support.acting import Tools
+from support.gate import some_in_gate
 from support.gateway import Gateway
 from support.model_seals import Form
 from support.model_server import Answer, Call, ModelServer
@@ -112,7 +113,7 @@ def of_type(events: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
     return [event for event in events if event["type"] == name]
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", some_in_gate(FORMS, ["chat"]))
 async def test_what_a_model_is_asked_and_answers_is_told_without_any_secret(
     gateway: Gateway, form: Form, caplog: pytest.LogCaptureFixture
 ) -> None:

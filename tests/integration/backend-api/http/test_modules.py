@@ -34,7 +34,14 @@ def of_all_modules() -> dict[tuple[str, str], Any]:
     return operations(json.loads(json.dumps(document["paths"])))
 
 
-@pytest.mark.parametrize("module", OPTIONAL, ids=lambda module: module.name)
+IN_THE_GATE = ("previews", "schedules", "skills", "web")
+"""Of each kind one: its own host, rows of its own, something that agents are given, tools alone."""
+
+
+@pytest.mark.parametrize(
+    "module",
+    [pytest.param(one, marks=() if one.name in IN_THE_GATE else pytest.mark.thorough, id=one.name) for one in OPTIONAL],
+)
 async def test_its_routes_answer_404_and_all_others_go_on(
     module: Module, mongo_server: Server, redis_server: Server, mongo_database_name: str
 ) -> None:

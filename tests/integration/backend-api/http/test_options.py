@@ -88,12 +88,12 @@ async def test_a_patch_merges_options_and_null_takes_one_back(gateway: Gateway) 
     ("name", "value"),
     [
         ("max_turns", True),
-        ("max_turns", "7"),
-        ("max_turns", 7.0),
+        pytest.param("max_turns", "7", marks=pytest.mark.thorough),
+        pytest.param("max_turns", 7.0, marks=pytest.mark.thorough),
         ("enable_approval", "yes"),
-        ("enable_approval", 1),
-        ("enable_thinking", "off"),
-        ("enable_tracing", 1),
+        pytest.param("enable_approval", 1, marks=pytest.mark.thorough),
+        pytest.param("enable_thinking", "off", marks=pytest.mark.thorough),
+        pytest.param("enable_tracing", 1, marks=pytest.mark.thorough),
         ("denied_tools", "shell_exec"),
     ],
 )

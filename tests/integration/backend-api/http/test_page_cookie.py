@@ -89,12 +89,12 @@ async def test_over_https_the_cookie_is_sent_over_https_alone(
 @pytest.mark.parametrize(
     "who",
     [
-        {},
+        pytest.param({}, marks=pytest.mark.thorough),
         {"Origin": "https://evil.example"},
-        {"Origin": "null"},
+        pytest.param({"Origin": "null"}, marks=pytest.mark.thorough),
         {"Sec-Fetch-Site": "cross-site"},
         {"Sec-Fetch-Site": "same-site"},
-        {"Sec-Fetch-Site": "none"},
+        pytest.param({"Sec-Fetch-Site": "none"}, marks=pytest.mark.thorough),
     ],
 )
 async def test_no_other_page_uses_the_cookie_or_sets_it(gateway: Gateway, who: dict[str, str]) -> None:

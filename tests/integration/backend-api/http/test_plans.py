@@ -38,11 +38,11 @@ async def proposed(gateway: Gateway, headers: dict[str, str]) -> SessionId:
     ("body", "status"),
     [
         ({"decision": "approve"}, 200),
-        ({"decision": "reject", "feedback": "no"}, 200),
+        pytest.param({"decision": "reject", "feedback": "no"}, 200, marks=pytest.mark.thorough),
         ({"decision": "approve_all"}, 422),
-        ({"decision": "reject", "feedback": "x" * 10_001}, 422),
+        pytest.param({"decision": "reject", "feedback": "x" * 10_001}, 422, marks=pytest.mark.thorough),
         ({"decision": "approve", "call_ids": ["c"]}, 422),
-        ({}, 422),
+        pytest.param({}, 422, marks=pytest.mark.thorough),
     ],
 )
 async def test_only_a_decision_that_fits_is_taken_and_only_once(gateway: Gateway, body: Any, status: int) -> None:

@@ -76,6 +76,7 @@ async def test_a_port_is_opened_once_listed_and_closed(gateway: Gateway) -> None
     assert (second["type"], second["port_id"], second["port"]) == ("port.closed", port["id"], 3000)
 
 
+@pytest.mark.thorough
 async def test_the_state_of_a_session_tells_what_is_open_in_the_order_it_was_opened(gateway: Gateway) -> None:
     anna = await gateway.user("anna")
     session_id, other = await gateway.session(anna), await gateway.session(anna)
@@ -106,6 +107,7 @@ async def test_a_reader_of_the_stream_is_told_of_the_change_and_then_of_the_whol
     assert whole.data["resources"] == [{"kind": "port"} | port]
 
 
+@pytest.mark.thorough
 async def test_a_computer_that_is_gone_leaves_open_what_was_opened(gateway: Gateway) -> None:
     anna = await gateway.user("anna")
     session_id = await gateway.session(anna)
@@ -115,7 +117,19 @@ async def test_a_computer_that_is_gone_leaves_open_what_was_opened(gateway: Gate
     assert await check_resources(gateway, anna, session_id) == [{"kind": "port"} | port]
 
 
-@pytest.mark.parametrize("port", [-1, 0, 80, 1023, 7000, 9222, 65536, 10**30])
+@pytest.mark.parametrize(
+    "port",
+    [
+        -1,
+        pytest.param(0, marks=pytest.mark.thorough),
+        pytest.param(80, marks=pytest.mark.thorough),
+        1023,
+        pytest.param(7000, marks=pytest.mark.thorough),
+        9222,
+        65536,
+        pytest.param(10**30, marks=pytest.mark.thorough),
+    ],
+)
 async def test_a_port_that_may_not_be_opened_is_refused_with_those_that_may(gateway: Gateway, port: int) -> None:
     anna = await gateway.user("anna")
     session_id = await gateway.session(anna)
@@ -125,7 +139,15 @@ async def test_a_port_that_may_not_be_opened_is_refused_with_those_that_may(gate
     assert "1024 to 65535" in answer.json()["detail"]
 
 
-@pytest.mark.parametrize("body", [{}, {"port": "3000"}, {"port": 3000, "label": "x" * 81}, {"port": 3000, "host": "x"}])
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param({}, marks=pytest.mark.thorough),
+        {"port": "3000"},
+        pytest.param({"port": 3000, "label": "x" * 81}, marks=pytest.mark.thorough),
+        {"port": 3000, "host": "x"},
+    ],
+)
 async def test_a_body_that_is_none_is_refused(gateway: Gateway, body: dict[str, Any]) -> None:
     anna = await gateway.user("anna")
     session_id = await gateway.session(anna)

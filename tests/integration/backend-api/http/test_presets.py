@@ -40,7 +40,21 @@ async def test_one_is_chosen_changed_and_taken_back(gateway: Gateway) -> None:
     assert untouched.json()["preset"] == "general"
 
 
-@pytest.mark.parametrize("preset", ["gone", "", "Chat", "chat.md", "../chat", "chat\x00", 1, ["chat"], {}, "x" * 201])
+@pytest.mark.parametrize(
+    "preset",
+    [
+        "gone",
+        pytest.param("", marks=pytest.mark.thorough),
+        pytest.param("Chat", marks=pytest.mark.thorough),
+        pytest.param("chat.md", marks=pytest.mark.thorough),
+        "../chat",
+        pytest.param("chat\x00", marks=pytest.mark.thorough),
+        1,
+        pytest.param(["chat"], marks=pytest.mark.thorough),
+        pytest.param({}, marks=pytest.mark.thorough),
+        pytest.param("x" * 201, marks=pytest.mark.thorough),
+    ],
+)
 async def test_one_that_is_not_offered_is_refused_and_nothing_changes(gateway: Gateway, preset: Any) -> None:
     anna = await gateway.user("anna")
     url = f"/api/sessions/{await gateway.session(anna)}"

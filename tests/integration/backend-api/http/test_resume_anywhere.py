@@ -144,7 +144,7 @@ async def follow(
                         break
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(one, marks=pytest.mark.thorough) for one in (1, 2))])
 async def test_every_reader_sees_the_same_exactly_once(
     gateways: list[Gateway], redis_server: Server, seed: int
 ) -> None:
@@ -218,10 +218,12 @@ async def test_history_is_paged_in_both_directions(gateways: list[Gateway]) -> N
     ("query", "field", "words"),
     [
         ("format=json&before=5&after=2", "query.before", "leave it out with `after`"),
-        ("before=5", "query.before", "leave it out with a stream"),
-        ("format=json&before=-1", "query.before", "greater than or equal to 0"),
+        pytest.param("before=5", "query.before", "leave it out with a stream", marks=pytest.mark.thorough),
+        pytest.param("format=json&before=-1", "query.before", "greater than or equal to 0", marks=pytest.mark.thorough),
         ("format=json&before=soon", "query.before", "valid integer"),
-        ("format=json&before=9&limit=0", "query.limit", "greater than or equal to 1"),
+        pytest.param(
+            "format=json&before=9&limit=0", "query.limit", "greater than or equal to 1", marks=pytest.mark.thorough
+        ),
     ],
 )
 async def test_a_page_that_cannot_be_is_refused_with_words(

@@ -95,7 +95,15 @@ async def test_nobody_finds_what_is_somebody_elses_or_deleted(gateway: Gateway) 
     assert (await gateway.client.get("/api/search", params={"q": "otter"})).status_code == 401
 
 
-@pytest.mark.parametrize("q", ["", "   ", '"$*-^', "-"])
+@pytest.mark.parametrize(
+    "q",
+    [
+        pytest.param("", marks=pytest.mark.thorough),
+        pytest.param("   ", marks=pytest.mark.thorough),
+        '"$*-^',
+        pytest.param("-", marks=pytest.mark.thorough),
+    ],
+)
 async def test_a_query_without_a_word_finds_nothing(gateway: Gateway, q: str) -> None:
     anna = await gateway.user("anna")
     await say(gateway, await gateway.session(anna), "tea")
@@ -135,6 +143,7 @@ async def test_pages_go_on_with_older_messages(gateway: Gateway) -> None:
     assert pages == [["tea number 4", "tea number 3"], ["tea number 2", "tea number 1"], ["tea number 0"]]
 
 
+@pytest.mark.thorough
 async def test_what_was_said_before_anybody_searched_is_indexed_beside_the_search(gateway: Gateway) -> None:
     anna = await gateway.user("anna")
     session_id = await gateway.session(anna)
@@ -152,6 +161,7 @@ async def test_what_was_said_before_anybody_searched_is_indexed_beside_the_searc
     assert {one.snippet for one in found.items} == {"the first otter", "the last otter"}
 
 
+@pytest.mark.thorough
 async def test_two_processes_that_index_at_once_index_each_message_once(gateway: Gateway) -> None:
     anna = await gateway.user("anna")
     await say(gateway, await gateway.session(anna), *(f"otter {number}" for number in range(250)))

@@ -146,6 +146,7 @@ async def test_runs_wait_for_the_end_or_stream_to_it(gateway: Gateway) -> None:
     await worker
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("call", ["runs", "runs/stream"])
 async def test_a_message_its_run_ended_without_reading_is_waited_for_in_the_next_run(
     gateway: Gateway, call: str

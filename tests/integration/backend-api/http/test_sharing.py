@@ -107,6 +107,7 @@ async def test_what_goes_along_is_what_was_chosen_and_secrets_stay_masked(gatewa
     assert [one for one in ("SIGNATURE", "OPAQUE", "SUB-AGENT", KEY) if one in tools + thinking] == []
 
 
+@pytest.mark.thorough
 async def test_pages_go_on_where_the_one_before_ended(gateway: Gateway) -> None:
     anna = await gateway.user("anna")
     session_id = await written(gateway, anna, [MessageUser(message_id=f"m{n}", text=f"text {n}") for n in range(7)])
@@ -181,10 +182,10 @@ async def test_links_are_listed_and_revoked_by_their_owner_alone(gateway: Gatewa
     ("wanted", "field"),
     [
         ({"expires_at": "2001-01-01T00:00:00Z"}, "body.expires_at"),
-        ({"expires_at": "2090-01-01T00:00:00"}, "body.expires_at"),
-        ({"expires_at": "soon"}, "body.expires_at"),
+        pytest.param({"expires_at": "2090-01-01T00:00:00"}, "body.expires_at", marks=pytest.mark.thorough),
+        pytest.param({"expires_at": "soon"}, "body.expires_at", marks=pytest.mark.thorough),
         ({"passphrase": "short"}, "body.passphrase"),
-        ({"mode": "all"}, "body.mode"),
+        pytest.param({"mode": "all"}, "body.mode", marks=pytest.mark.thorough),
         ({"include": ["everything"]}, "body.include.0"),
     ],
 )
@@ -301,6 +302,7 @@ async def test_links_end_within_a_second_with_the_account_of_their_owner(
             assert (await gateway.client.get(live, headers=token)).status_code == 200
 
 
+@pytest.mark.thorough
 async def test_a_live_stream_ends_with_its_time_and_with_its_conversation(gateway: Gateway) -> None:
     anna = await gateway.user("anna")
     session_id = await written(gateway, anna)
@@ -368,6 +370,7 @@ async def test_files_that_go_along_are_those_of_then(
         assert_problem(refused, 413, "shared_files_too_large")
 
 
+@pytest.mark.thorough
 async def test_long_outputs_are_read_where_tools_go_along_and_only_of_what_is_shown(gateway: Gateway) -> None:
     anna = await gateway.user("anna")
     session_id = await written(gateway, anna)
@@ -414,6 +417,7 @@ async def test_a_conversation_is_exported_as_markdown_and_json(gateway: Gateway)
     assert (await gateway.client.get(url, params={"format": "docx"}, headers=anna)).status_code == 422
 
 
+@pytest.mark.thorough
 async def test_papers_are_named_by_title_and_address_in_what_is_read_elsewhere(gateway: Gateway) -> None:
     anna, bert = await gateway.user("anna"), await gateway.user("bert")
     bibtex = b"@article{l, title={Deep *learning*}, author={LeCun, Yann}, year=2015, doi={10.1038/nature14539}}"
@@ -467,6 +471,7 @@ async def test_a_conversation_is_exported_as_pages_whose_text_can_be_selected(
     assert_problem(await gateway.client.get(url, params={"format": "pdf"}, headers=anna), 413, "too_long_to_print")
 
 
+@pytest.mark.thorough
 async def test_where_the_programs_for_a_pdf_are_missing_it_is_said_and_all_else_works(
     mongo_server: Server, redis_server: Server, mongo_database_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -488,6 +493,7 @@ def pdf_text(content: bytes) -> str:
     return "\n".join(page.get_textpage().get_text_range() for page in document)
 
 
+@pytest.mark.thorough
 async def test_a_zip_has_the_conversation_beside_the_files_of_its_workspace(
     mongo_server: Server, redis_server: Server, mongo_database_name: str
 ) -> None:

@@ -145,6 +145,7 @@ async def open_server(worker: Worker) -> AsyncGenerator[Worker]:
             yield Worker(worker.servers, worker.sign_ins, OAuthAuthorizer(networks), networks, target)
 
 
+@pytest.mark.thorough
 async def test_at_one_of_the_older_protocol_users_sign_in_as_well() -> None:
     async with oauth_servers("sse") as servers, working(servers) as worker:
         worker.target = McpTarget(server=replace(worker.target.server, transport="sse"))
@@ -242,6 +243,7 @@ async def test_scopes_that_are_asked_for_in_the_middle_are_told_kept_and_asked_f
     assert servers.asked.count("/token") == 1
 
 
+@pytest.mark.thorough
 async def test_what_one_call_is_refused_for_is_told_to_no_other_that_is_under_way(
     servers: OAuthServers, worker: Worker
 ) -> None:
@@ -260,9 +262,9 @@ async def test_what_one_call_is_refused_for_is_told_to_no_other_that_is_under_wa
     ("scopes", "cause"),
     [
         (None, "scope_refused"),
-        ("", "scope_refused"),
-        ("x" * 3_000, "scope_refused"),
-        (" ".join(f"scope-{number}" for number in range(2_000)), "needs_scope"),
+        pytest.param("", "scope_refused", marks=pytest.mark.thorough),
+        pytest.param("x" * 3_000, "scope_refused", marks=pytest.mark.thorough),
+        pytest.param(" ".join(f"scope-{number}" for number in range(2_000)), "needs_scope", marks=pytest.mark.thorough),
     ],
     ids=["none", "empty", "long", "many"],
 )
@@ -356,6 +358,7 @@ async def test_where_the_authorization_server_is_away_nothing_is_lost(servers: O
     assert await worker.added() == "2"
 
 
+@pytest.mark.thorough
 async def test_of_many_that_find_it_over_at_once_one_renews_it(servers: OAuthServers, worker: Worker) -> None:
     await worker.sign_in()
     servers.provider.given[0].access.clear()
@@ -372,6 +375,7 @@ async def test_of_many_that_find_it_over_at_once_one_renews_it(servers: OAuthSer
     assert not servers.provider.given[0].is_over
 
 
+@pytest.mark.thorough
 async def test_a_renewal_is_ended_though_nobody_waits_for_it_any_more(servers: OAuthServers, worker: Worker) -> None:
     await worker.sign_in()
     servers.provider.given[0].access.clear()

@@ -156,6 +156,7 @@ async def test_what_runs_of_a_former_version_used_stands_on_them(
     assert {run["_id"]: run["used"]["input"] for run in runs} == {run: usage["input"] for run, usage in ended.items()}
 
 
+@pytest.mark.thorough
 async def test_what_a_former_version_kept_of_model_calls_counts(mongo_server: Server, mongo_database_name: str) -> None:
     beside = {"payload": None, "body": {"size": 700, "media_type": "application/json"}}
     inside = {"payload": {"text": "Done."}, "body": None}
@@ -221,6 +222,7 @@ async def test_a_change_whose_process_ended_is_begun_again_and_those_before_it_a
         assert made == ["first", "second", "second"]
 
 
+@pytest.mark.thorough
 async def test_the_lock_of_a_process_that_was_killed_lapses(mongo_server: Server, mongo_database_name: str) -> None:
     async with opened(mongo_server, mongo_database_name) as database:
         await fill(database)

@@ -6,6 +6,7 @@ import asyncio
 import sys
 from pathlib import Path
 
+import pytest
 from pymongo.errors import PyMongoError
 
 from backend_api.agent.events import MessageUser
@@ -15,6 +16,7 @@ from backend_api.main.stores import connect
 from support.backend_stores import ANNA, mongo_stores
 from support.servers import Server, run_mongod
 
+pytestmark = pytest.mark.thorough
 HOLD = """
 import sys, time
 from pymongo import MongoClient

@@ -20,6 +20,7 @@ from support.servers import run_mongod
 HELLO = MessageUser(message_id="m", text="hello")
 
 
+@pytest.mark.thorough
 async def test_a_server_that_was_never_initiated_takes_messages_at_once(tmp_path: Path) -> None:
     with run_mongod(tmp_path, initiated=False) as server:
         async with connect(server.uri, "app") as database:
@@ -28,6 +29,7 @@ async def test_a_server_that_was_never_initiated_takes_messages_at_once(tmp_path
             assert accepted.seq == 1
 
 
+@pytest.mark.thorough
 async def test_a_server_asked_before_it_can_be_read_takes_messages_when_it_can(tmp_path: Path) -> None:
     with run_mongod(tmp_path / "first") as server:
         connected = connect(server.uri, "app")

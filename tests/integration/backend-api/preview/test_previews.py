@@ -172,6 +172,7 @@ async def test_methods_and_answers_without_a_body_pass(gateway: Gateway) -> None
     assert again.status_code == 200
 
 
+@pytest.mark.thorough
 async def test_an_app_that_dies_in_an_answer_breaks_it_off(gateway: Gateway) -> None:
     async def dies(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
@@ -212,6 +213,7 @@ async def test_an_answer_ends_with_its_port_and_so_does_a_socket(gateway: Gatewa
         assert (await app.get("/")).status_code == 404
 
 
+@pytest.mark.thorough
 async def test_an_answer_without_end_ends_with_its_reader(gateway: Gateway) -> None:
     async def endless(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")

@@ -134,7 +134,9 @@ async def test_a_request_is_logged_as_nobodys_whatever_it_says_of_itself(
     assert told.found == [{"request_id": answer.headers["x-request-id"]}]
 
 
-@pytest.mark.parametrize("end", ["log out", "disabled", "deleted", "handed over"])
+@pytest.mark.parametrize(
+    "end", ["log out", pytest.param("disabled", marks=pytest.mark.thorough), "deleted", "handed over"]
+)
 async def test_it_ends_with_the_log_in_the_account_and_the_session(gateway: Gateway, end: str) -> None:
     async with web_app() as port:
         app = await reach(gateway, port)

@@ -107,6 +107,7 @@ async def test_a_file_is_compared_with_the_records_there_and_changes_those_alone
     assert len(kept["10.1000/1"].paper.abstract) == 10_000
 
 
+@pytest.mark.thorough
 async def test_reading_a_whole_corpus_takes_the_memory_of_a_part_of_it(database: Database) -> None:
     store = MongoCorpus(database)
     await store.insert_many([record(number, length=5_000) for number in range(3_000)], within=WIDE)

@@ -138,7 +138,7 @@ async def test_a_file_is_taken_in_what_is_broken_told_and_each_paper_one_record(
     assert found["record"]["notes"] == "Read twice"
 
 
-@pytest.mark.parametrize("form", ["bibtex", "ris"])
+@pytest.mark.parametrize("form", ["bibtex", pytest.param("ris", marks=pytest.mark.thorough)])
 async def test_what_is_exported_is_the_same_when_it_is_taken_in(library: Library, form: str) -> None:
     for one in (KNOWN[1], KNOWN[2], KNOWN[27]):
         record = (await library.add(one.doi, tags=["x", "y"]))["record"]
@@ -191,10 +191,16 @@ async def test_records_are_filtered_and_paged(library: Library) -> None:
     ("content", "form", "status", "said"),
     [
         (b"", "bibtex", 422, "no BibTeX entries"),
-        (b"<html>not a bibliography</html>", "ris", 422, "no RIS entries"),
-        (b"\xff\xfe\x00@", "bibtex", 422, "no BibTeX entries"),
+        pytest.param(b"<html>not a bibliography</html>", "ris", 422, "no RIS entries", marks=pytest.mark.thorough),
+        pytest.param(b"\xff\xfe\x00@", "bibtex", 422, "no BibTeX entries", marks=pytest.mark.thorough),
         (b"x", "csl", 422, "format"),
-        (b"@misc{a, title={x}}\n" * 50_001, "bibtex", 422, "50,001 entries; at most 50,000"),
+        pytest.param(
+            b"@misc{a, title={x}}\n" * 50_001,
+            "bibtex",
+            422,
+            "50,001 entries; at most 50,000",
+            marks=pytest.mark.thorough,
+        ),
         (b"x" * (49 * 1024**2), "bibtex", 413, ""),
     ],
     ids=["empty", "html", "binary", "format", "many", "large"],
@@ -208,6 +214,7 @@ async def test_a_file_that_is_no_bibliography_is_refused(
     assert (await library.ask("GET")).json()["total"] == 0
 
 
+@pytest.mark.thorough
 async def test_values_nested_without_end_are_a_broken_block(library: Library) -> None:
     deep = b"@misc{a, title={" + b"\\emph{" * 20_000 + b"x" + b"}" * 20_000 + b"}}\n@misc{b, title={Good}, year=2001}"
     body = (await library.take_in(deep)).json()
@@ -261,6 +268,7 @@ async def test_programs_at_work_for_one_leave_a_place_to_others() -> None:
     await asyncio.gather(*hers, return_exceptions=True)
 
 
+@pytest.mark.thorough
 async def test_twenty_that_add_one_paper_at_once_make_one_record(library: Library) -> None:
     names = [RESNET.doi, RESNET.arxiv] * 10
     added = await asyncio.gather(*(library.add(name) for name in names))
@@ -292,6 +300,7 @@ async def test_a_corpus_that_is_full_takes_no_notes_no_paper_and_no_file_and_say
     assert (await library.ask("DELETE", path)).status_code == 204
 
 
+@pytest.mark.thorough
 async def test_two_records_that_turn_out_to_be_one_become_one(library: Library) -> None:
     await library.take_in(
         b"@misc{a, title={X}, author={A B}, year=2001, doi={10.1109/cvpr.2016.90}, annote={one}}\n"
@@ -353,6 +362,7 @@ async def test_keys_of_a_user_are_tried_kept_sealed_and_sent_for_that_user_alone
     assert "my-own-key" not in library.fakes.asked_of("openalex")[-1]
 
 
+@pytest.mark.thorough
 async def test_of_many_matched_files_of_a_conversation_the_newest_are_kept(
     library: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -368,6 +378,7 @@ async def test_of_many_matched_files_of_a_conversation_the_newest_are_kept(
     assert [one["path"] for one in items] == ["uploads/c.pdf", "uploads/b.pdf"]
 
 
+@pytest.mark.thorough
 async def test_which_paper_a_file_is_stays_known_to_its_conversation(library: Library) -> None:
     bert = await library.gateway.user("bert")
     session_id = await library.gateway.session(library.anna)

@@ -118,6 +118,7 @@ async def test_stopping_a_call_ends_its_process_group_within_a_second(host: Host
     assert again.output == "back\n"
 
 
+@pytest.mark.thorough
 async def test_a_command_that_ignores_the_request_to_end_is_killed(host: Host) -> None:
     marker = f"stubborn-{os.getpid()}"
     code = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(1, flush=True); time.sleep(600)"
@@ -141,6 +142,7 @@ async def test_a_command_is_left_running_fed_looked_at_and_ended(host: Host) -> 
     assert (await host.call("shell_exec", command="echo on")).output == "on\n"
 
 
+@pytest.mark.thorough
 async def test_what_a_program_did_not_read_is_no_command(host: Host) -> None:
     await host.call("shell_exec", command="sleep 0.5", keep_running=True, timeout_s=1)
     begun = await host.call("shell_exec", command="sleep 1.2", keep_running=True, timeout_s=1)
@@ -151,6 +153,7 @@ async def test_what_a_program_did_not_read_is_no_command(host: Host) -> None:
     assert not (host.sshd.home / "work/unread.txt").exists()
 
 
+@pytest.mark.thorough
 async def test_a_command_that_is_over_is_not_waited_for(host: Host) -> None:
     await host.call("shell_exec", command="echo done")
     async with asyncio.timeout(20):
@@ -248,6 +251,7 @@ async def test_a_key_that_the_host_does_not_know_is_refused(host: Host) -> None:
         await host.connect()
 
 
+@pytest.mark.thorough
 async def test_a_command_under_way_is_lost_with_the_network_and_the_next_one_runs(host: Host) -> None:
     async with relay_to(host.sshd.port) as relay:
         host.at(relay.port)
@@ -264,6 +268,7 @@ async def test_a_command_under_way_is_lost_with_the_network_and_the_next_one_run
         await host.call("shell_exec", command="pkill -f 'sleep 30'; true")
 
 
+@pytest.mark.thorough
 async def test_a_host_that_takes_the_connection_and_never_answers_is_told_of_in_time() -> None:
     taken = asyncio.Event()
 
@@ -282,6 +287,7 @@ async def test_a_host_that_takes_the_connection_and_never_answers_is_told_of_in_
         assert sock.fileno() == -1
 
 
+@pytest.mark.thorough
 async def test_a_host_that_says_nothing_or_anything_else_is_told_of_in_time(host: Host) -> None:
     async def says(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         del reader
@@ -333,6 +339,7 @@ async def test_an_app_on_the_host_is_reached_over_its_connection(host: Host) -> 
     assert (connected.open_ports, connected.is_at_work) == (0, False)
 
 
+@pytest.mark.thorough
 async def test_an_app_on_a_host_that_forwards_no_ports_says_so(host: Host) -> None:
     await host.sshd.stop()
     await host.sshd.start("AllowTcpForwarding=no")

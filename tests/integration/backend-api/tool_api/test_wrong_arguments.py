@@ -101,7 +101,13 @@ async def played(
     return finished, stage.payloads(session, ToolFinished), told
 
 
-@pytest.mark.parametrize("name", sorted(TOOLS))
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(one, marks=() if number % 5 == 0 else pytest.mark.thorough)
+        for number, one in enumerate(sorted(TOOLS))
+    ],
+)
 async def test_the_model_is_told_of_every_argument_that_does_not_fit_and_goes_on(
     endpoints: Endpoints, sandbox: Sandbox, folder: Path, name: str
 ) -> None:
@@ -151,10 +157,15 @@ async def test_a_tool_this_computer_does_not_have_is_told_as_such(endpoints: End
     "body",
     [
         b"oops",
-        b"{}",
+        pytest.param(b"{}", marks=pytest.mark.thorough),
         b"x" * 200_000,
-        b'{"title":"t","status":422,"detail":"d","code":"c","errors":[{"field":"body.call_id","message":"m"}]}',
-        b'{"title":"t","status":422,"detail":"%s","code":"c"}' % (b"d" * 60_000),
+        pytest.param(
+            b'{"title":"t","status":422,"detail":"d","code":"c","errors":[{"field":"body.call_id","message":"m"}]}',
+            marks=pytest.mark.thorough,
+        ),
+        pytest.param(
+            b'{"title":"t","status":422,"detail":"%s","code":"c"}' % (b"d" * 60_000), marks=pytest.mark.thorough
+        ),
         b'{"title":"t","status":422,"detail":"d","code":"c","errors":[{"field":"body.arguments.%s","message":"%s"}]}'
         % (b"f." * 10_000, b"m" * 30_000),
     ],

@@ -148,7 +148,16 @@ async def test_a_planted_reference_of_a_file_does_not_hold(studio: Any) -> None:
     assert (await studio.done("GET", "/api/corpus"))["items"][0]["is_imported"]
 
 
-@pytest.mark.parametrize("form", ["markdown", "latex", "pdf", "docx", "html"])
+@pytest.mark.parametrize(
+    "form",
+    [
+        "markdown",
+        pytest.param("latex", marks=pytest.mark.thorough),
+        "pdf",
+        pytest.param("docx", marks=pytest.mark.thorough),
+        pytest.param("html", marks=pytest.mark.thorough),
+    ],
+)
 async def test_a_document_comes_whole(studio: Any, form: str) -> None:
     project = await studio.begin("Introduction", authors=["Anna Weber"])
     key = await studio.cite(project, KNOWN[2].doi)
@@ -161,6 +170,7 @@ async def test_a_document_comes_whole(studio: Any, form: str) -> None:
     assert int(answer.headers["content-length"]) == len(answer.content)
 
 
+@pytest.mark.thorough
 async def test_a_preview_has_citations_that_name_their_keys(studio: Any) -> None:
     project = await studio.begin("Introduction")
     key = await studio.cite(project, KNOWN[2].doi)
@@ -211,6 +221,7 @@ async def test_no_figure_of_another_users_workspace_is_shown(studio: Any) -> Non
     assert "[figure missing: one.png]" in (await studio.done("GET", f"/{project['id']}/preview"))["html"]
 
 
+@pytest.mark.thorough
 async def test_a_figure_that_is_missing_is_said(studio: Any) -> None:
     project = await studio.write(await studio.begin("Introduction"), "![A plot](plots/none.png)")
     refused = await studio.ask("POST", f"/{project['id']}/export?format=html")

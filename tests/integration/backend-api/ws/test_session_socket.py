@@ -180,6 +180,7 @@ async def test_frames_that_ask_for_what_is_not_there_get_a_typed_error_and_the_s
         assert (await ask(socket, type="interrupt", text="no, this"))["frame"] == "interrupt"
 
 
+@pytest.mark.thorough
 async def test_null_takes_model_and_preset_back_and_what_changes_nothing_is_not_told(gateway: Gateway) -> None:
     anna = await gateway.user("anna")
     session_id = await gateway.session(anna)
@@ -318,6 +319,7 @@ async def test_one_stream_too_many_is_refused_and_a_place_that_is_left_is_free_a
                 await asyncio.sleep(0.05)
 
 
+@pytest.mark.thorough
 async def test_of_messages_that_want_the_last_place_to_follow_their_run_only_one_is_said(gateway: Gateway) -> None:
     anna = await gateway.user("anna")
     session_id = await gateway.session(anna)
@@ -341,6 +343,7 @@ async def test_of_messages_that_want_the_last_place_to_follow_their_run_only_one
         assert sum(isinstance(event.payload, MessageUser) for event in events) == 1
 
 
+@pytest.mark.thorough
 async def test_who_leaves_a_run_that_is_waited_for_gives_up_the_place_and_not_the_run(gateway: Gateway) -> None:
     anna = await gateway.user("anna")
     session_id = SessionId(await gateway.session(anna))

@@ -91,6 +91,7 @@ async def test_an_event_stream_nobody_reads_is_cut_and_others_go_on(gateway: Gat
         deaf.close()
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("short_write_timeout")
 async def test_a_socket_nobody_reads_is_cut(gateway: Gateway) -> None:
     anna = await gateway.user("anna")
@@ -112,6 +113,7 @@ async def test_a_socket_nobody_reads_is_cut(gateway: Gateway) -> None:
         deaf.close()
 
 
+@pytest.mark.thorough
 async def test_a_reader_that_is_slow_but_reads_gets_everything(gateway: Gateway) -> None:
     anna = await gateway.user("anna")
     session_id = await long_session(gateway, anna)

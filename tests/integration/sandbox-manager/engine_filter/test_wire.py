@@ -127,6 +127,7 @@ async def test_no_more_connections_are_open_than_may_be(between: Setting) -> Non
             writer.close()
 
 
+@pytest.mark.thorough
 async def test_who_never_ends_a_request_is_let_go() -> None:
     with tempfile.TemporaryDirectory(dir="/tmp") as folder:
         engine = ScriptedEngine(HELD)

@@ -85,6 +85,7 @@ async def test_it_settles_with_every_service_ready_and_chromes_own_sandbox_on(
     await until(are_sealed)
 
 
+@pytest.mark.thorough
 async def test_chrome_that_dies_is_started_again(desktop: Desktop, settings: DesktopSettings) -> None:
     before = await desktop.cdp_address(1)
     os.kill(process_of(settings, "--remote-debugging-port").pid, signal.SIGKILL)
@@ -105,6 +106,7 @@ async def test_an_x_server_that_dies_takes_the_others_along_and_all_come_back(
     assert desktop.states() == ALL_READY
 
 
+@pytest.mark.thorough
 async def test_it_rests_as_a_whole_until_somebody_needs_it(desktop: Desktop, settings: DesktopSettings) -> None:
     await desktop.rest()
 
@@ -118,6 +120,7 @@ async def test_it_rests_as_a_whole_until_somebody_needs_it(desktop: Desktop, set
     assert not desktop.rests
 
 
+@pytest.mark.thorough
 async def test_one_that_is_needed_while_it_comes_to_rest_goes_on(desktop: Desktop, settings: DesktopSettings) -> None:
     resting = asyncio.create_task(desktop.rest())
     await until(lambda: psutil.STATUS_STOPPED in states_of(settings), 5)
@@ -127,6 +130,7 @@ async def test_one_that_is_needed_while_it_comes_to_rest_goes_on(desktop: Deskto
     await until(lambda: psutil.STATUS_STOPPED not in states_of(settings), 5)
 
 
+@pytest.mark.thorough
 async def test_what_dies_at_rest_is_told_at_once_and_started_again_only_once_it_wakes(
     desktop: Desktop, settings: DesktopSettings
 ) -> None:
@@ -143,6 +147,7 @@ async def test_what_dies_at_rest_is_told_at_once_and_started_again_only_once_it_
     assert desktop.states() == ALL_READY
 
 
+@pytest.mark.thorough
 async def test_one_that_rests_ends_without_being_waited_for(settings: DesktopSettings) -> None:
     async with Desktop(settings) as desktop:
         await desktop.wait_settled(SETTLE_S)
@@ -170,6 +175,7 @@ async def test_without_the_programs_there_is_no_desktop_and_a_reason(settings: D
         assert await desktop.cdp_address(1) is None
 
 
+@pytest.mark.thorough
 async def test_a_browser_that_never_starts_counts_as_failed_and_the_screen_stays(
     settings: DesktopSettings, tmp_path: Path
 ) -> None:
@@ -188,6 +194,7 @@ async def test_a_browser_that_never_starts_counts_as_failed_and_the_screen_stays
         assert "no luck today" in (desktop.reason or "")
 
 
+@pytest.mark.thorough
 async def test_a_profile_that_can_not_be_cleared_leaves_the_screen_and_its_windows(settings: DesktopSettings) -> None:
     (settings.profile / "SingletonOdd").mkdir(parents=True)
 
@@ -200,6 +207,7 @@ async def test_a_profile_that_can_not_be_cleared_leaves_the_screen_and_its_windo
         assert "SingletonOdd" in (desktop.reason or "")
 
 
+@pytest.mark.thorough
 async def test_an_x_server_that_serves_nobody_is_no_display(settings: DesktopSettings) -> None:
     programs = settings.run_dir.parent / "programs"
     programs.mkdir()
@@ -214,6 +222,7 @@ async def test_an_x_server_that_serves_nobody_is_no_display(settings: DesktopSet
         assert desktop.display is None
 
 
+@pytest.mark.thorough
 async def test_where_its_folders_can_not_be_made_there_is_no_desktop_and_a_reason(settings: DesktopSettings) -> None:
     async with Desktop(replace(settings, run_dir=Path("/proc/nowhere"))) as desktop:
         assert await desktop.wait_settled(1)

@@ -155,6 +155,7 @@ def fresh(tmp_path: Path) -> Generator[RunningEndpoint]:
         yield running
 
 
+@pytest.mark.thorough
 async def test_sessions_are_bounded_and_those_that_are_open_go_on(fresh: RunningEndpoint) -> None:
     with fresh.client() as rest:
         opened = [rest.post("/mcp", json=OPENING, headers=HEADERS) for _ in range(MAX_SESSIONS + 1)]

@@ -76,6 +76,7 @@ async def test_where_it_ends_what_it_started_ends_and_the_reason_is_told(
     await asyncio.to_thread(await_true, lambda: not processes_with(f"sleep {seconds}"))
 
 
+@pytest.mark.thorough
 async def test_one_that_reads_and_writes_no_more_is_ended(endpoint: RunningEndpoint, seconds: str) -> None:
     async with opened(endpoint) as one:
         await start(one, "bash", "-c", f"echo up; exec 0<&- 1>&-; exec sleep {seconds}")
@@ -85,6 +86,7 @@ async def test_one_that_reads_and_writes_no_more_is_ended(endpoint: RunningEndpo
     await asyncio.to_thread(await_true, lambda: not processes_with(f"sleep {seconds}"))
 
 
+@pytest.mark.thorough
 async def test_one_that_no_more_reads_is_ended_with_its_socket(endpoint: RunningEndpoint, seconds: str) -> None:
     async with opened(endpoint) as one:
         await start(one, "bash", "-c", f"echo up; exec 0<&-; exec sleep {seconds}")
@@ -95,6 +97,7 @@ async def test_one_that_no_more_reads_is_ended_with_its_socket(endpoint: Running
     await asyncio.to_thread(await_true, lambda: not processes_with(f"sleep {seconds}"))
 
 
+@pytest.mark.thorough
 async def test_what_ends_its_launcher_is_found_all_the_same(endpoint: RunningEndpoint, seconds: str) -> None:
     async with opened(endpoint) as one:
         await start(one, "bash", "-c", f"setsid sleep {seconds} & echo up; read; kill -9 $PPID; exec sleep {seconds}")
@@ -122,7 +125,14 @@ async def test_one_that_there_is_not_is_told(endpoint: RunningEndpoint) -> None:
 
 
 @pytest.mark.parametrize(
-    "first", ["{", "{}", '{"command": ""}', '{"command": "x", "more": 1}', '{"command": "a\\u0000b"}']
+    "first",
+    [
+        "{",
+        pytest.param("{}", marks=pytest.mark.thorough),
+        pytest.param('{"command": ""}', marks=pytest.mark.thorough),
+        '{"command": "x", "more": 1}',
+        pytest.param('{"command": "a\\u0000b"}', marks=pytest.mark.thorough),
+    ],
 )
 async def test_what_is_no_start_is_refused(endpoint: RunningEndpoint, first: str) -> None:
     async with opened(endpoint) as one:

@@ -105,6 +105,7 @@ async def test_what_a_program_said_before_it_ended_arrives_and_then_the_end(tmp_
         assert await closed_with(opened) == CloseCode.ENDED
 
 
+@pytest.mark.thorough
 async def test_what_comes_in_very_small_pieces_is_gathered(tmp_path: Path) -> None:
     async def drip(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         for _ in range(3000):
@@ -171,6 +172,7 @@ async def test_connections_of_a_port_are_bounded_and_a_place_comes_free(tmp_path
                 pass
 
 
+@pytest.mark.thorough
 async def test_a_connection_without_a_byte_for_too_long_ends(tmp_path: Path) -> None:
     limits = TunnelLimits(idle_s=0.2)
     async with program(echo) as port, endpoint(tmp_path, limits=limits) as path, tunnel(path, port) as opened:

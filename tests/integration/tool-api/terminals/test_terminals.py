@@ -148,6 +148,7 @@ async def test_a_shell_has_a_terminal_with_colours_in_the_workspace(tmp_path: Pa
         await one.until(rb"42 xterm-256color\r\n" + re.escape(str(here.workspace).encode()))
 
 
+@pytest.mark.thorough
 async def test_ten_thousand_lines_are_shown_whole(tmp_path: Path):
     async with endpoint(tmp_path) as here, viewer(here.path) as one:
         await one.type("seq 10000; echo do''ne\r")
@@ -203,6 +204,7 @@ async def test_a_viewer_that_comes_back_is_shown_what_it_missed(tmp_path: Path):
             await stranger.until(rb"(?s)first.*second")
 
 
+@pytest.mark.thorough
 async def test_a_flood_goes_at_the_pace_of_its_viewer_and_can_be_interrupted(tmp_path: Path):
     async with endpoint(tmp_path) as here, viewer(here.path) as one:
         one.acknowledges = True
@@ -219,6 +221,7 @@ async def test_a_flood_goes_at_the_pace_of_its_viewer_and_can_be_interrupted(tmp
         await one.until(rb"alive")
 
 
+@pytest.mark.thorough
 async def test_a_slow_viewer_holds_up_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(viewing, "STALLED_S", 3.0)
     async with endpoint(tmp_path) as here, viewer(here.path) as slow, viewer(here.path) as fast:
@@ -229,6 +232,7 @@ async def test_a_slow_viewer_holds_up_nobody(tmp_path: Path, monkeypatch: pytest
         assert await slow.closed() == CloseCode.TOO_SLOW
 
 
+@pytest.mark.thorough
 async def test_nothing_is_read_while_its_only_viewer_does_not_acknowledge(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -244,6 +248,7 @@ async def test_nothing_is_read_while_its_only_viewer_does_not_acknowledge(
             await other.until(rb"y\r\n")
 
 
+@pytest.mark.thorough
 async def test_a_storm_of_sizes_is_applied_a_few_times_a_second(tmp_path: Path):
     async with endpoint(tmp_path) as here, viewer(here.path) as one:
         await one.frame("attached")
@@ -256,7 +261,15 @@ async def test_a_storm_of_sizes_is_applied_a_few_times_a_second(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "no json", "[]", '{"type": "resize", "cols": 0, "rows": 5}', '{"type": "stop"}', "x" * 5000]
+    "text",
+    [
+        pytest.param("", marks=pytest.mark.thorough),
+        "no json",
+        pytest.param("[]", marks=pytest.mark.thorough),
+        '{"type": "resize", "cols": 0, "rows": 5}',
+        pytest.param('{"type": "stop"}', marks=pytest.mark.thorough),
+        pytest.param("x" * 5000, marks=pytest.mark.thorough),
+    ],
 )
 async def test_a_bad_frame_is_answered_and_leaves_the_terminal_as_it_was(tmp_path: Path, text: str):
     async with endpoint(tmp_path) as here, viewer(here.path) as one:
@@ -266,6 +279,7 @@ async def test_a_bad_frame_is_answered_and_leaves_the_terminal_as_it_was(tmp_pat
         await one.until(rb"\r24 80\r\n")
 
 
+@pytest.mark.thorough
 async def test_bad_frames_without_end_close_the_socket(tmp_path: Path):
     async with endpoint(tmp_path) as here, viewer(here.path) as one:
         for _ in range(viewing.MOST_BAD_FRAMES + 1):
@@ -279,6 +293,7 @@ async def test_a_message_that_is_too_long_closes_the_socket(tmp_path: Path):
         assert await one.closed() == CloseCode.UNSUPPORTED
 
 
+@pytest.mark.thorough
 async def test_what_a_program_does_not_read_is_bounded_and_an_interrupt_comes_through(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -307,7 +322,10 @@ async def test_the_end_of_the_shell_is_reported_and_the_next_viewer_gets_another
             await two.until(rb"another")
 
 
-@pytest.mark.parametrize("ends_by", ["delete", "exit", "sandbox"])
+@pytest.mark.parametrize(
+    "ends_by",
+    ["delete", pytest.param("exit", marks=pytest.mark.thorough), pytest.param("sandbox", marks=pytest.mark.thorough)],
+)
 async def test_a_terminal_ends_with_all_it_started(tmp_path: Path, ends_by: str):
     async with endpoint(tmp_path) as here, viewer(here.path) as one:
         await one.type("setsid -f sleep 987654; (trap '' HUP TERM; sleep 987654) & echo $SANDBOX_TERMINAL sta''rted\r")

@@ -127,6 +127,7 @@ async def test_a_viewer_sees_the_screen_and_several_see_it_at_once(path: Path) -
     assert len(pictures[0]) == 1280 * 800 * 4
 
 
+@pytest.mark.thorough
 async def test_viewers_cut_in_their_handshake_lock_nobody_out(path: Path) -> None:
     for _ in range(8):
         async with viewer(path, token(Scope.VNC_VIEW)) as (socket, _client):
@@ -176,6 +177,7 @@ async def test_without_a_desktop_the_socket_closes_with_4404(tmp_path: Path, set
         assert await turned_away(tmp_path, screen_of(none)) == 4404
 
 
+@pytest.mark.thorough
 async def test_while_the_x_server_is_away_the_viewer_is_told_to_come_again(
     tmp_path: Path, settings: DesktopSettings
 ) -> None:
@@ -185,6 +187,7 @@ async def test_while_the_x_server_is_away_the_viewer_is_told_to_come_again(
         assert await turned_away(tmp_path, screen_of(desktop)) == 1012
 
 
+@pytest.mark.thorough
 async def test_more_viewers_at_once_than_an_x_server_queues_all_get_in(tmp_path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(tmp_path / "x.sock"))
@@ -220,6 +223,7 @@ async def test_the_viewer_is_told_to_come_again_when_the_x_server_goes(tmp_path:
             assert socket.close_code == 1012
 
 
+@pytest.mark.thorough
 async def test_a_viewer_that_reads_nothing_holds_the_server_back_and_leaves_no_task(tmp_path: Path) -> None:
     sent, chunk = 0, bytes(1 << 20)
     left = asyncio.Event()
@@ -251,6 +255,7 @@ async def test_a_viewer_that_reads_nothing_holds_the_server_back_and_leaves_no_t
         assert not [task for task in asyncio.all_tasks() if task.get_name().startswith("vnc ")]
 
 
+@pytest.mark.thorough
 async def test_an_x_server_that_takes_no_input_holds_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("STALLED_AFTER_S", "FLUSH_S"):
         monkeypatch.setattr(module, name, 0.1)
@@ -309,7 +314,7 @@ async def until_size(desktop: Desktop, *size: int) -> None:
             await asyncio.sleep(0.05)
 
 
-@pytest.mark.parametrize("scope", [Scope.VNC_VIEW, Scope.VNC_CONTROL])
+@pytest.mark.parametrize("scope", [Scope.VNC_VIEW, pytest.param(Scope.VNC_CONTROL, marks=pytest.mark.thorough)])
 async def test_the_screen_takes_the_nearest_size_to_that_of_who_watches(
     path: Path, desktop: Desktop, scope: Scope
 ) -> None:
@@ -321,6 +326,7 @@ async def test_the_screen_takes_the_nearest_size_to_that_of_who_watches(
         await until_size(desktop, 2400, 1600)
 
 
+@pytest.mark.thorough
 async def test_the_screen_keeps_its_size_while_the_agent_uses_it_and_is_as_it_was_once_nobody_watches(
     tmp_path: Path, desktop: Desktop
 ) -> None:
@@ -340,6 +346,7 @@ async def test_the_screen_keeps_its_size_while_the_agent_uses_it_and_is_as_it_wa
         await until_size(desktop, *usual)
 
 
+@pytest.mark.thorough
 async def test_an_x_server_that_refuses_a_size_keeps_its_own(desktop: Desktop) -> None:
     usual, screen = screen_size(desktop), screen_of(desktop)
     assert isinstance(screen, str)

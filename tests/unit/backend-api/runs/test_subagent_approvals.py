@@ -320,9 +320,10 @@ async def whole() -> tuple[int, dict[str | None, list[Any]]]:
 
 
 @pytest.mark.timeout(240)
-async def test_wherever_a_worker_dies_each_call_runs_once_and_every_model_reads_the_same() -> None:
+@pytest.mark.parametrize("first", [0, *(pytest.param(one, marks=pytest.mark.thorough) for one in range(1, 5))])
+async def test_wherever_a_worker_dies_each_call_runs_once_and_every_model_reads_the_same(first: int) -> None:
     events, expected = await whole()
-    for cut_at in range(4, events):
+    for cut_at in range(4 + first, events, 5):
         store = MemoryStore()
         ledger = DiesAfter(store, cut_at)
         stage, tools = Stage(store, ledger=ledger), box()

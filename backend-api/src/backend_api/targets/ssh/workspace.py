@@ -31,8 +31,9 @@ MAX_NUMBERED = 100
 class HostWorkspace:
     """`Workspace` of connected remote hosts."""
 
-    def __init__(self, connections: HostConnections) -> None:
+    def __init__(self, connections: HostConnections, *, within_s: float = WITHIN_S) -> None:
         self._connections = connections
+        self._within_s = within_s
 
     async def list(self, sandbox: Sandbox, path: str) -> list[FileEntry]:
         async with self._at(sandbox, path) as (files, folder):
@@ -70,7 +71,7 @@ class HostWorkspace:
             attributes = await files.on.sftp.stat(place)
         if attributes.type == FILEXFER_TYPE_DIRECTORY:
             raise NotOnRemoteHostError("A folder of a remote host can't be downloaded. Download single files.")
-        yield Download(name=basename(place), size=attributes.size, chunks=_chunks(files, place))
+        yield Download(name=basename(place), size=attributes.size, chunks=_chunks(files, place, self._within_s))
 
     async def upload(
         self, sandbox: Sandbox, subdir: str, files: AsyncIterable[Upload], *, replaces: bool = False
@@ -98,12 +99,13 @@ class HostWorkspace:
 
     @asynccontextmanager
     async def _at(
-        self, sandbox: Sandbox, path: str, *, is_new: bool = False, within_s: float = WITHIN_S
+        self, sandbox: Sandbox, path: str, *, is_new: bool = False, within_s: float | None = None
     ) -> AsyncGenerator[tuple[HostFiles, str]]:
         on = self._connections.find(sandbox.session_id)
         if on is None or not on.is_open:
             raise SandboxLostError("The connection to the host was lost. Try again.")
         files = HostFiles(on)
+        within_s = self._within_s if within_s is None else within_s
         try:
             async with deadline(on, within_s):
                 yield files, await _inside(on, path, is_new=is_new)
@@ -141,12 +143,12 @@ async def _free(files: HostFiles, place: str) -> str:
     return f"{stem} {uuid4().hex[:8]}{ending}"
 
 
-async def _chunks(files: HostFiles, place: str) -> AsyncIterator[bytes]:
+async def _chunks(files: HostFiles, place: str, within_s: float) -> AsyncIterator[bytes]:
     try:
         async with files.on.sftp.open(place, "rb", encoding=None, block_size=BLOCK) as file:
             while True:
                 try:
-                    async with asyncio.timeout(WITHIN_S):
+                    async with asyncio.timeout(within_s):
                         chunk = await read_bytes(file, PIECE)
                 except TimeoutError:
                     # It would not answer to the end of the file either.

@@ -64,7 +64,8 @@ _MADE = TypeAdapter(_Parsed)
 
 
 class PageReader:
-    def __init__(self) -> None:
+    def __init__(self, *, within_s: float = WITHIN_S) -> None:
+        self._within_s = within_s
         self._programs = asyncio.Semaphore(AT_ONCE)
         self._shares = Shares(AT_ONCE_OF_OWNER)
 
@@ -77,19 +78,19 @@ class PageReader:
         if media_type not in _PAGES:
             return PageText(text=text[:MAX_TEXT_CHARACTERS], length=len(text))
         try:
-            async with self._shares.of(owner_of_lookups()), self._programs, asyncio.timeout(WITHIN_S):
-                made = await _run(text, fetched.url)
+            async with self._shares.of(owner_of_lookups()), self._programs, asyncio.timeout(self._within_s):
+                made = await _run(text, fetched.url, self._within_s)
         except TimeoutError as error:
             raise UnreadableError("Reading the page took too long.") from error
         return PageText(title=made.title, text=made.text, length=made.length, is_markdown=True)
 
 
-async def _run(page: str, url: str) -> _Parsed:
+async def _run(page: str, url: str, within_s: float) -> _Parsed:
     asked = json.dumps({"url": url, "characters": MAX_TEXT_CHARACTERS}).encode()
     start = ProgramStart(command=(sys.executable, "-I", _PROGRAM), stdin=PIPE)
     text = asked + b"\n" + page.encode("utf-8", "replace")
     try:
-        output = await run_program(start, within_s=WITHIN_S, max_bytes=MAX_ANSWER_BYTES, text=text)
+        output = await run_program(start, within_s=within_s, max_bytes=MAX_ANSWER_BYTES, text=text)
         return _MADE.validate_json(output.data)
     except (TooMuchOutputError, ValidationError) as error:
         raise UnreadableError("The page could not be parsed.") from error

@@ -120,6 +120,7 @@ async def test_a_point_is_clicked(browser: Browser) -> None:
     assert (await browser.call("click", x=80, y=20)).success
 
 
+@pytest.mark.thorough
 async def test_an_element_in_a_shadow_tree_is_clicked(browser: Browser) -> None:
     view = await browser.open("/form")
     result = await browser.call("click", index=index_of(view, "In the shadow"))
@@ -127,6 +128,7 @@ async def test_an_element_in_a_shadow_tree_is_clicked(browser: Browser) -> None:
     assert display_of(result).title == "Shadow pressed"
 
 
+@pytest.mark.thorough
 async def test_scrolling_shows_what_is_below(browser: Browser) -> None:
     await browser.open("/")
     result = await browser.call("scroll", direction="down", pages=20)
@@ -143,6 +145,7 @@ async def test_a_new_tab_is_followed(browser: Browser) -> None:
     assert display_of(result).title == "Other"
 
 
+@pytest.mark.thorough
 async def test_a_dialog_is_answered_and_told(browser: Browser) -> None:
     view = await browser.open("/")
     result = await browser.call("click", index=index_of(view, "Warn"))
@@ -164,10 +167,10 @@ async def test_a_download_lands_in_the_workspace(browser: Browser) -> None:
     ("url", "says"),
     [
         ("http://nowhere.invalid/", "ERR_NAME_NOT_RESOLVED"),
-        ("http://127.0.0.1:1/", "ERR_UNSAFE_PORT"),
+        pytest.param("http://127.0.0.1:1/", "ERR_UNSAFE_PORT", marks=pytest.mark.thorough),
         ("javascript:alert(1)", "javascript: can't be opened"),
-        ("file:///no/such/file", "ERR_FILE_NOT_FOUND"),
-        ("not an address", "is not an address"),
+        pytest.param("file:///no/such/file", "ERR_FILE_NOT_FOUND", marks=pytest.mark.thorough),
+        pytest.param("not an address", "is not an address", marks=pytest.mark.thorough),
     ],
 )
 async def test_what_can_not_be_opened_is_a_result_the_model_reads(browser: Browser, url: str, says: str) -> None:
@@ -178,6 +181,7 @@ async def test_what_can_not_be_opened_is_a_result_the_model_reads(browser: Brows
     assert (await browser.open("/other")).success
 
 
+@pytest.mark.thorough
 async def test_a_server_that_never_answers_is_given_up(browser: Browser) -> None:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read()
@@ -202,6 +206,7 @@ async def test_an_old_index_is_refused_after_the_page_changed(browser: Browser) 
     assert "is disabled" in disabled.output
 
 
+@pytest.mark.thorough
 async def test_text_elements_and_picture_are_bounded(browser: Browser) -> None:
     long = await browser.open("/long")
     assert len(long.output) < 16_000
@@ -211,6 +216,7 @@ async def test_text_elements_and_picture_are_bounded(browser: Browser) -> None:
     assert 0 < len(base64.b64decode(noise.image or "")) <= 150 * 1024
 
 
+@pytest.mark.thorough
 async def test_a_page_that_never_stops_computing_is_left_behind(browser: Browser) -> None:
     view = await browser.open("/busy")
     stuck = await browser.call("click", deadline_s=6, index=index_of(view, "Work"))
@@ -222,6 +228,7 @@ async def test_a_page_that_never_stops_computing_is_left_behind(browser: Browser
     assert "its tab was closed" in result.output
 
 
+@pytest.mark.thorough
 async def test_it_goes_on_after_chrome_was_killed(browser: Browser) -> None:
     await browser.open("/")
     folder = str(browser.settings.profile)

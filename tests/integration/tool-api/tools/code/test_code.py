@@ -49,6 +49,7 @@ def test_what_one_call_makes_the_next_one_finds_and_another_context_does_not(end
     assert "- other: python, idle\n- python: python, idle\n" in endpoint.call("code_contexts").output
 
 
+@pytest.mark.thorough
 def test_what_forked_processes_print_is_told(endpoint: RunningEndpoint) -> None:
     code = """
 import multiprocessing
@@ -81,6 +82,7 @@ pd.DataFrame({"name": ["Ada", "Bob"], "n": [1, 2]})
     assert "Ada" in result.output
 
 
+@pytest.mark.thorough
 def test_a_font_cache_that_is_built_for_long_is_no_result(endpoint: RunningEndpoint) -> None:
     code = """
 import logging
@@ -140,7 +142,7 @@ WILLING = f"{CHILD}while True: pass"
 STUBBORN = f"{CHILD}while True:\n  try:\n    time.sleep(60)\n  except BaseException:\n    pass"
 
 
-@pytest.mark.parametrize("code", [WILLING, STUBBORN])
+@pytest.mark.parametrize("code", [pytest.param(WILLING, marks=pytest.mark.thorough), STUBBORN])
 def test_a_cancelled_call_is_gone_with_all_it_started(endpoint: RunningEndpoint, seconds: str, code: str) -> None:
     run(endpoint, "1", context="cancelled")
     cancelled(endpoint, code.format(seconds=seconds), seconds)
@@ -155,6 +157,7 @@ def test_it_is_gone_within_half_a_second(endpoint: RunningEndpoint, seconds: str
     assert run(endpoint, "'kept' in dir()", context="cancelled")[0].output == kept
 
 
+@pytest.mark.thorough
 def test_a_kernel_that_ends_is_told_and_started_anew(endpoint: RunningEndpoint, seconds: str) -> None:
     code = f"import os, subprocess\nsubprocess.Popen(['sleep', '{seconds}'])\nprint('said', flush=True)\nos._exit(7)"
     result, _ = run(endpoint, code, context="ending")
@@ -180,6 +183,7 @@ def test_a_context_is_restarted_and_closed_whatever_runs_in_it(endpoint: Running
     assert not endpoint.call("code_close", context="spare").success
 
 
+@pytest.mark.thorough
 def test_an_installed_kernel_is_another_language(
     endpoint: RunningEndpoint, install: Callable[[str, str], None]
 ) -> None:
@@ -194,6 +198,7 @@ def test_an_installed_kernel_is_another_language(
     assert "echo (echo)" in unknown.output
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("name", "program", "said"), [("dies", "raise SystemExit('no way')", "no way")])
 def test_a_kernel_that_can_not_start_says_why(
     endpoint: RunningEndpoint, install: Callable[[str, str], None], name: str, program: str, said: str
@@ -204,6 +209,7 @@ def test_a_kernel_that_can_not_start_says_why(
     assert said in result.output
 
 
+@pytest.mark.thorough
 def test_a_result_of_any_size_is_cut_and_the_next_code_runs(endpoint: RunningEndpoint) -> None:
     code = "class Large:\n    def __repr__(self): return 'x' * 70_000_000\nprint('first')\nLarge()"
     result, _ = run(endpoint, code)

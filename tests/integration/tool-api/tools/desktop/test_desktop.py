@@ -84,6 +84,7 @@ async def test_a_screenshot_shows_the_desktop_and_says_its_pixels(desk: DesktopT
     assert red[1] < 60
 
 
+@pytest.mark.thorough
 async def test_a_part_is_shown_in_its_own_pixels(desk: DesktopTools) -> None:
     result = await desk.call("screenshot", region=[100, 100, 400, 300])
 
@@ -111,6 +112,7 @@ async def test_a_click_is_where_it_was_asked_for_with_its_button_and_keys(desk: 
     assert ["dblclick", 0, 140, 320, 2, False, False] in log
 
 
+@pytest.mark.thorough
 async def test_a_drag_goes_through_its_points_with_the_button_held(desk: DesktopTools) -> None:
     x, y = await origin(desk)
     await desk.page("log.length = 0")
@@ -123,6 +125,7 @@ async def test_a_drag_goes_through_its_points_with_the_button_held(desk: Desktop
     assert log.index("mousedown,0,50,300") < log.index("mousemove,0,200,350") < log.index("mouseup,0,300,300")
 
 
+@pytest.mark.thorough
 async def test_a_wheel_turns(desk: DesktopTools) -> None:
     x, y = await origin(desk)
     await desk.page("log.length = 0")
@@ -164,6 +167,7 @@ async def test_keys_are_pressed_together_and_held(desk: DesktopTools) -> None:
     assert "Page_Down" in unknown.output
 
 
+@pytest.mark.thorough
 async def test_a_text_that_nothing_takes_is_told_and_a_screen_without_windows_is_seen() -> None:
     async with open_bare_screen() as bare:
         result = await bare.call("keyboard", action="type", text="中文")
@@ -174,6 +178,7 @@ async def test_a_text_that_nothing_takes_is_told_and_a_screen_without_windows_is
     assert windows.output == "There is no window."
 
 
+@pytest.mark.thorough
 async def test_a_large_screen_is_shown_smaller_and_points_are_those_of_the_picture() -> None:
     async with open_bare_screen() as bare:
         assert bare.desktop is not None
@@ -280,18 +285,18 @@ async def test_a_sandbox_without_a_desktop_says_so() -> None:
 @pytest.mark.parametrize(
     ("name", "arguments"),
     [
-        ("mouse", {"action": "move"}),
-        ("mouse", {"action": "click", "x": 1}),
+        pytest.param("mouse", {"action": "move"}, marks=pytest.mark.thorough),
+        pytest.param("mouse", {"action": "click", "x": 1}, marks=pytest.mark.thorough),
         ("mouse", {"action": "click", "x": -1, "y": 1}),
-        ("mouse", {"action": "drag", "x": 1, "y": 1}),
-        ("mouse", {"action": "scroll", "amount": 10**9}),
-        ("keyboard", {"action": "type"}),
-        ("keyboard", {"action": "type", "text": "a" * 5001}),
+        pytest.param("mouse", {"action": "drag", "x": 1, "y": 1}, marks=pytest.mark.thorough),
+        pytest.param("mouse", {"action": "scroll", "amount": 10**9}, marks=pytest.mark.thorough),
+        pytest.param("keyboard", {"action": "type"}, marks=pytest.mark.thorough),
+        pytest.param("keyboard", {"action": "type", "text": "a" * 5001}, marks=pytest.mark.thorough),
         ("keyboard", {"action": "type", "text": "bell\x07"}),
-        ("keyboard", {"action": "press", "text": "a", "keys": "a"}),
-        ("keyboard", {"action": "hold", "keys": "a", "seconds": float("inf")}),
+        pytest.param("keyboard", {"action": "press", "text": "a", "keys": "a"}, marks=pytest.mark.thorough),
+        pytest.param("keyboard", {"action": "hold", "keys": "a", "seconds": float("inf")}, marks=pytest.mark.thorough),
         ("screenshot", {"region": [10, 10, 5, 20]}),
-        ("window", {"action": "focus", "window": 2**40}),
+        pytest.param("window", {"action": "focus", "window": 2**40}, marks=pytest.mark.thorough),
     ],
 )
 async def test_arguments_that_can_not_be_meant_are_refused(name: str, arguments: dict[str, object]) -> None:

@@ -124,6 +124,7 @@ async def test_a_hostile_text_runs_nothing_fetches_nothing_and_reads_no_file(
     assert reached == []
 
 
+@pytest.mark.thorough
 async def test_what_prints_ends_with_whoever_waits_and_with_all_it_left(
     settings: DesktopSettings, tmp_path: Path
 ) -> None:
@@ -195,6 +196,7 @@ graph LR
 """
 
 
+@pytest.mark.thorough
 async def test_formulas_and_diagrams_are_drawn_and_one_that_can_not_be_is_told(
     settings: DesktopSettings, tmp_path: Path
 ) -> None:
@@ -242,6 +244,7 @@ the end
     assert "the end" in pypdfium2.PdfDocument((tmp_path / "a.pdf").read_bytes())[0].get_textpage().get_text_range()
 
 
+@pytest.mark.thorough
 async def test_a_diagram_that_never_ends_leaves_the_rest_to_be_printed(
     settings: DesktopSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -67,16 +67,19 @@ def test_a_command_over_its_time_is_ended_with_all_it_started(endpoint: RunningE
 @pytest.mark.parametrize(
     "command",
     [
-        "while :; do :; done",
+        pytest.param("while :; do :; done", marks=pytest.mark.thorough),
         "trap '' INT; while :; do :; done",
-        "read never",
-        "x=$(sleep {s}); echo not-this",
-        "for i in 1 2 3; do sleep {s}; echo not-this; done",
+        pytest.param("read never", marks=pytest.mark.thorough),
+        pytest.param("x=$(sleep {s}); echo not-this", marks=pytest.mark.thorough),
+        pytest.param("for i in 1 2 3; do sleep {s}; echo not-this; done", marks=pytest.mark.thorough),
         "sleep {s} | cat; echo not-this",
-        "trap '' INT TERM; sleep {s}; echo not-this",
-        "f() {{ sleep {s}; echo not-this; }}; f; f",
-        "python3 -c 'import time,signal; signal.signal(2, signal.SIG_IGN); signal.signal(15, signal.SIG_IGN); "
-        'time.sleep(float("{s}"))\'; echo not-this',
+        pytest.param("trap '' INT TERM; sleep {s}; echo not-this", marks=pytest.mark.thorough),
+        pytest.param("f() {{ sleep {s}; echo not-this; }}; f; f", marks=pytest.mark.thorough),
+        pytest.param(
+            "python3 -c 'import time,signal; signal.signal(2, signal.SIG_IGN); signal.signal(15, signal.SIG_IGN); "
+            'time.sleep(float("{s}"))\'; echo not-this',
+            marks=pytest.mark.thorough,
+        ),
     ],
 )
 def test_a_stuck_command_does_not_poison_its_shell(endpoint: RunningEndpoint, seconds: str, command: str) -> None:
@@ -94,6 +97,7 @@ def test_a_stuck_command_does_not_poison_its_shell(endpoint: RunningEndpoint, se
     assert after.output.endswith(f"{folder}\n{endpoint.workspace}/{folder}\n")
 
 
+@pytest.mark.thorough
 def test_a_background_process_of_an_earlier_command_survives_a_later_end(
     endpoint: RunningEndpoint, seconds: str
 ) -> None:
@@ -116,6 +120,7 @@ def test_a_cancelled_call_has_left_nothing_when_the_cancel_answers(endpoint: Run
     cancelled(endpoint, seconds)
 
 
+@pytest.mark.thorough
 def test_cancelling_a_call_that_is_over_is_no_error(endpoint: RunningEndpoint) -> None:
     with endpoint.client() as client:
         assert client.post("/calls/never-was/cancel").status_code == 204

@@ -48,6 +48,7 @@ def test_a_syntax_error_leaves_a_usable_shell(endpoint: RunningEndpoint) -> None
     assert endpoint.call("shell_exec", command="echo well", shell="keep").output == "well\n"
 
 
+@pytest.mark.thorough
 def test_leaving_the_shell_starts_it_anew_in_the_same_folder(endpoint: RunningEndpoint) -> None:
     endpoint.call("shell_exec", command="mkdir -p exited && cd exited && export KEPT=yes", shell="exits")
     left = endpoint.call("shell_exec", command="echo bye; exit 3", shell="exits")
@@ -75,6 +76,7 @@ def test_output_comes_while_the_command_runs(endpoint: RunningEndpoint) -> None:
             assert json.loads(next(lines))["result"]["output"] == "one\ntwo\n"
 
 
+@pytest.mark.thorough
 def test_megabytes_of_output_keep_their_head_and_tail(endpoint: RunningEndpoint) -> None:
     frames, result = endpoint.frames("shell_exec", command="echo START; yes 0123456789 | head -c 3000000; echo END")
     assert "characters left out" in result.output
@@ -85,6 +87,7 @@ def test_megabytes_of_output_keep_their_head_and_tail(endpoint: RunningEndpoint)
     assert sum(len(frame["text"]) for frame in frames) <= 1_000_000
 
 
+@pytest.mark.thorough
 def test_offsets_of_live_output_join_without_holes(endpoint: RunningEndpoint) -> None:
     frames, result = endpoint.frames("shell_exec", command="for i in $(seq 400); do echo é$i; done")
     text = ""
@@ -187,6 +190,7 @@ def test_progress_is_told_as_it_ended_and_shown_live_as_it_is_written(endpoint: 
     assert endpoint.call("shell_view").output == result.output
 
 
+@pytest.mark.thorough
 def test_what_a_command_that_was_ended_had_drawn_is_told_as_it_was(endpoint: RunningEndpoint) -> None:
     result = endpoint.call("shell_exec", command=r"printf '1 %%\r2 %%\n'; sleep 60", timeout_s=1)
     assert result.output.startswith("2 %\n")

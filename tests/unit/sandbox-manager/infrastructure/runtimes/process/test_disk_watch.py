@@ -159,6 +159,7 @@ def test_a_machine_on_which_nothing_can_be_counted_ends_nobody(scene: Scene, cap
     assert {one.message for one in caplog.records} == {"a workspace could not be counted"}
 
 
+@pytest.mark.thorough
 def test_a_count_that_hangs_is_ended_and_what_it_has_written_counts(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
