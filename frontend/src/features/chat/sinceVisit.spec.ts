@@ -41,7 +41,17 @@ const changed = (path: string, more: Partial<ChangedFile> = {}): ChangedFile => 
   ...more,
 })
 const session = (read_seq: number, unread: number): Session => ({
-  ...{ id: 's', title: '', status: 'idle', model: null, preset: null, options: {}, pinned: false, archived: false },
+  ...{
+    id: 's',
+    title: '',
+    status: 'idle',
+    model: null,
+    preset: null,
+    options: {},
+    pinned: false,
+    archived: false,
+    failed: false,
+  },
   ...{ created_at: '', updated_at: '', active_at: '', last_seq: 12, folder_id: null, target_id: null, sandbox: null },
   ...{ read_seq, unread },
 })
