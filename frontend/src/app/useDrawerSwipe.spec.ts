@@ -81,14 +81,11 @@ it('goes with a finger to the left, and at once where nothing is to move', async
   expect(isOpen.value).toBe(false)
 })
 it('leaves a finger alone that scrolls, comes from elsewhere or moves something else', async () => {
-  const table = () => screen.getByTestId('table')
   const isOpen = show()
-  vi.spyOn(table(), 'scrollWidth', 'get').mockReturnValue(900)
-  vi.spyOn(table(), 'clientWidth', 'get').mockReturnValue(300)
   const swipes: [Element, number, number, number][] = [
     [screen.getByText('Text'), 20, 40, 400],
     [screen.getByText('Text'), 120, 300, 0],
-    [table(), 20, 300, 0],
+    [screen.getByTestId('table'), 20, 300, 0],
     [screen.getByRole('application'), 20, 300, 0],
   ]
   for (const [target, from, to, down] of swipes) {
@@ -100,6 +97,18 @@ it('leaves a finger alone that scrolls, comes from elsewhere or moves something 
     await vi.runAllTimersAsync()
     expect(isOpen.value).toBe(false)
   }
+})
+it('comes again with a finger that does not wait until it went back', async () => {
+  const isOpen = show()
+  const finger = touch(screen.getByText('Text'))
+  finger.down(20, 300)
+  finger.move(60, 300)
+  finger.cancel()
+  finger.down(20, 300)
+  finger.move(300, 300)
+  finger.up(300, 300)
+  await vi.runAllTimersAsync()
+  expect(isOpen.value).toBe(true)
 })
 it('does nothing where the list stands beside the page', () => {
   const isOpen = show(false, false)

@@ -18,6 +18,8 @@ export function useDrawerSwipe(isOpen: Ref<boolean>, page: () => HTMLElement | n
   const shift = ref<number | null>(null)
   const isSettling = ref(false)
   let timer = 0
+  /** Where it goes, while it does. */
+  let goesOpen: boolean | null = null
   let way: 1 | -1 = 1
   const width = (): number => Math.min(WIDEST, window.innerWidth * WIDE_PART)
   const isIn = (target: EventTarget | null, part: string): boolean =>
@@ -27,21 +29,26 @@ export function useDrawerSwipe(isOpen: Ref<boolean>, page: () => HTMLElement | n
     clearTimeout(timer)
     isSettling.value = false
     shift.value = null
+    goesOpen = null
+  }
+  function arrive(): void {
+    if (goesOpen === null) return
+    const open = goesOpen
+    rest()
+    isOpen.value = open
   }
   function settle(open: boolean): void {
-    const done = (): void => {
-      rest()
-      isOpen.value = open
-    }
-    if (reduced.value === 'reduce') return done()
+    goesOpen = open
+    if (reduced.value === 'reduce') return arrive()
     isSettling.value = true
     shift.value = open ? 0 : -width()
-    timer = window.setTimeout(done, SETTLE_MS)
+    timer = window.setTimeout(arrive, SETTLE_MS)
   }
   useSwipe({
     axis: 'x',
     enough: () => width() / 3,
     starts({ target, clientX }) {
+      arrive()
       way = isOpen.value ? -1 : 1
       const isHere = isOpen.value
         ? isIn(target, '[data-drawer]')
@@ -67,5 +74,5 @@ export function useDrawerSwipe(isOpen: Ref<boolean>, page: () => HTMLElement | n
   const shade = computed(() =>
     shift.value === null ? {} : { opacity: 1 + shift.value / width(), transition: transition.value },
   )
-  return { drawer, shade }
+  return { drawer, shade, isPulled: () => shift.value !== null }
 }

@@ -61,6 +61,49 @@ async def test_another_conversation_chosen_in_the_drawer_is_one_step_away(stack:
         await expect(page.get_by_role("dialog")).to_have_count(0)
 
 
+async def swipe(page: Page, start: tuple[float, float], end: tuple[float, float]) -> None:
+    """A finger that moves from one place to another, as the browser itself takes it."""
+    cdp = await page.context.new_cdp_session(page)
+    places = [
+        (start[0] + (end[0] - start[0]) * part / 12, start[1] + (end[1] - start[1]) * part / 12) for part in range(13)
+    ]
+    for at, (x, y) in enumerate(places):
+        name = "touchMove" if at else "touchStart"
+        await cdp.send("Input.dispatchTouchEvent", {"type": name, "touchPoints": [{"x": x, "y": y}]})
+    await cdp.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    await cdp.detach()
+
+
+@pytest.mark.timeout(120)
+async def test_a_finger_pulls_the_list_in_and_out_and_the_computer_down(stack: Stack) -> None:
+    async with chromium() as browser, ApiClient(stack.base_url) as api:
+        session = await api.new_session()
+        await api.ask(session, f"run echo {'w' * 300}")
+        context = await browser.new_context(viewport=PHONE, locale="en", has_touch=True, is_mobile=True)
+        page = await context.new_page()
+        await opened(page, stack, session)
+        assert await composer(page).evaluate("(field) => getComputedStyle(field).fontSize") == "16px"
+        dialog = page.get_by_role("dialog")
+        block = await transcript(page).locator("[data-kind=assistant] pre").last.bounding_box()
+        assert block is not None
+        # What scrolls sideways keeps its finger, and so does what scrolls up.
+        await swipe(page, (30, block["y"] + 10), (300, block["y"] + 10))
+        await swipe(page, (20, 500), (40, 200))
+        await expect(dialog).to_have_count(0)
+        await swipe(page, (20, 70), (300, 80))
+        await expect(dialog).to_be_visible()
+        await swipe(page, (250, 400), (60, 410))
+        await expect(dialog).to_have_count(0)
+        await page.get_by_role("tab", name="Computer").tap()
+        handle = page.locator("[data-handle]")
+        await expect(handle).to_be_visible()
+        place = await handle.bounding_box()
+        assert place is not None
+        await swipe(page, (195, place["y"] + 10), (200, place["y"] + 300))
+        await expect(composer(page)).to_be_visible()
+        await expect(handle).to_have_count(0)
+
+
 @pytest.mark.timeout(120)
 async def test_the_names_of_the_panels_have_room_on_a_phone(stack: Stack) -> None:
     async with chromium() as browser, ApiClient(stack.base_url) as api:

@@ -78,13 +78,16 @@ export function useSwipe(swipe: Swipe): void {
   useEventListener(window, 'pointercancel', (event) => held?.id === event.pointerId && end(false))
 }
 
-/** Whether a finger here moves something else sideways: a wide table, a screen, a slider. */
+/**
+ * Whether a finger here moves something else sideways: a wide table, a screen, a slider. In what scrolls, the browser takes it
+ * unless `touch-action` says otherwise there, however wide it is.
+ */
 export function isForAnother(target: EventTarget | null): boolean {
   for (let element = target instanceof Element ? target : null; element; element = element.parentElement) {
     if (element.matches('[role=application], canvas, select, input[type=range]')) return true
     const { overflowX, touchAction } = getComputedStyle(element)
     if (touchAction === 'none') return true
-    if (/auto|scroll/.test(overflowX) && element.scrollWidth > element.clientWidth + 1) return true
+    if (/auto|scroll/.test(overflowX) && !/^pan-(y|up|down)/.test(touchAction)) return true
   }
   return false
 }
