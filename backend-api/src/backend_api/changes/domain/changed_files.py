@@ -17,6 +17,8 @@ MAX_SHOWN_CHARACTERS = 1_000_000
 MAX_WORK = 3_000_000
 """The most lines that are walked over to join all differences; of what is changed after that, only its files are
 known."""
+_NEW_LINE = 10
+"""A line that is new costs so many times what one costs that is walked over."""
 _WORKSPACE = re.compile(r"^(?:/?workspace/|\./)")
 
 
@@ -140,7 +142,7 @@ class FileChanges:
         self._told[path] = self._told.get(path, 0) + 1
 
     def _change(self, file: _File, diff: str) -> None:
-        self._work -= diff.count("\n") + file.length
+        self._work -= diff.count("\n") * _NEW_LINE + file.length
         if self._work > 0:
             file.change(diff)
         else:
@@ -148,8 +150,8 @@ class FileChanges:
 
     def _write(self, file: _File, text: str, *, is_appended: bool) -> None:
         lines = text.count("\n") + (not text.endswith("\n"))
-        if lines <= min(MAX_LINES, self._work):
-            self._work -= lines
+        if lines <= MAX_LINES and lines * _NEW_LINE <= self._work:
+            self._work -= lines * _NEW_LINE
             (file.append if is_appended else file.write)(text)
         else:
             (file.append_much if is_appended else file.write_much)(lines)
@@ -176,8 +178,11 @@ class FileChanges:
         return self._files.setdefault(path, _File())
 
     def _remove(self, path: str) -> None:
-        below = f"{path}/"
-        lost = [one for one in self._files if one.startswith(below)]
+        lost: list[str] = []
+        if self._work > 0:
+            self._work -= len(self._files)
+            below = f"{path}/"
+            lost = [one for one in self._files if one.startswith(below)]
         for one in [path, *lost][: MAX_FILES - len(self.gone)]:
             self.gone[one] = one in self._were_there
         for one in [path, *lost]:
