@@ -54,7 +54,8 @@ class MongoTurnEvents:
             is_partial = is_partial or len(documents) > MAX_EVENTS
             if is_partial:
                 rest = wanted | {"type": "files.changed", "seq": within | {"$gt": documents[-1]["seq"]}}
-                documents += await self._events.find(rest, _NO_OUTPUT).sort("seq", 1).limit(MAX_EVENTS).to_list()
+                cursor = self._events.find(rest, _NO_OUTPUT).sort("seq", 1).limit(MAX_EVENTS)
+                documents += (await read_up_to(cursor, MAX_BYTES))[0]
             events = await read_events(self._database, documents)
         told = [one.payload for one in events if isinstance(one.payload, ToolCalled | ToolFinished | FilesChanged)]
         return FileEvents(payloads=told, is_partial=is_partial)
@@ -63,6 +64,7 @@ class MongoTurnEvents:
         """The last events, newest first."""
         wanted: Document = {"session_id": session_id, "type": "files.changed", "seq": {"$lt": seq}}
         async with store_errors():
-            documents = await self._events.find(wanted, _NO_OUTPUT).sort("seq", -1).limit(MAX_EARLIER).to_list()
+            cursor = self._events.find(wanted, _NO_OUTPUT).sort("seq", -1).limit(MAX_EARLIER)
+            documents, _ = await read_up_to(cursor, MAX_BYTES)
             events = await read_events(self._database, documents)
         return files_there((one.payload for one in events if isinstance(one.payload, FilesChanged)), paths)

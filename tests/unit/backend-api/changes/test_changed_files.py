@@ -7,7 +7,14 @@ from typing import Any, Literal
 
 from backend_api.agent.changed_files import MAX_FILES
 from backend_api.agent.events import FilesChanged, StoredPayload, ToolCalled, ToolFinished
-from backend_api.changes.domain.changed_files import MAX_SHOWN_CHARACTERS, ChangedFile, FileChanges, files_there
+from backend_api.changes.domain.changed_files import (
+    MAX_SHOWN_CHARACTERS,
+    MAX_WORK,
+    ChangedFile,
+    FileChanges,
+    files_there,
+)
+from backend_api.changes.domain.differences import MAX_LINES
 
 _IDS = itertools.count()
 
@@ -92,6 +99,24 @@ def test_files_and_differences_are_bounded() -> None:
     assert len(files(*(told([f"{number}"]) for number in range(MAX_FILES + 5)))) == MAX_FILES
     most = files(wrote("a", "a" * (MAX_SHOWN_CHARACTERS - 100)), wrote("b", "b" * 200), wrote("c", "c"))
     assert [(one.is_cut, one.added, len(one.diffs)) for one in most] == [(False, 1, 1), (True, 1, 0), (False, 1, 1)]
+
+
+def test_more_lines_than_are_joined_are_counted_and_not_shown() -> None:
+    many = "x\n" * (MAX_LINES + 1)
+    (written,) = files(edited("a", "x", "y"), wrote("a", many), edited("a", "x", "y"))
+    assert (written.is_cut, written.added, written.removed, written.diffs) == (True, MAX_LINES + 2, 1, ())
+    (appended,) = files(edited("a", "x", "y"), wrote("a", many, "append"))
+    assert (appended.is_cut, appended.added) == (True, MAX_LINES + 2)
+    (again,) = files(wrote("a", many), wrote("a", "short"))
+    assert (again.is_cut, again.added) == (False, 1)
+
+
+def test_joining_ends_where_it_is_too_much_work() -> None:
+    most = wrote("a", "x\n" * MAX_LINES)
+    edits = [edited("a", "x", "x", MAX_LINES) for _ in range(MAX_WORK // MAX_LINES + 5)]
+    found = files(most, *edits, wrote("b", "1\n2"), edited("c", "x", "y"))
+    assert counted(found[1:]) == [("b", 2, 0, True), ("c", 0, 0, False)]
+    assert [one.is_cut for one in found] == [False, True, False]
 
 
 def test_whether_a_file_was_there_is_what_was_told_of_it_last() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend_api.changes.domain.differences import MAX_LINES, Edit, Hunk, UnjoinableError, hunks_of
+from backend_api.changes.domain.differences import MAX_LINES, Comparisons, Edit, Hunk, UnjoinableError, hunks_of
 
 
 def diff(before: list[str], after: list[str]) -> str:
@@ -38,8 +38,8 @@ def test_joined_differences_lead_from_the_first_text_to_the_last(texts: list[lis
             edit.join(diff(before, after))
     joined = edit.diff()
     assert patched(texts[0], joined) == texts[-1]
-    if texts[0] == texts[-1]:
-        assert joined == ""
+    # Also where no comparisons are left.
+    assert patched(texts[0], edit.diff(Comparisons(left=0))) == texts[-1]
 
 
 def test_two_edits_of_one_line_are_one_change_with_what_is_known_around_it() -> None:
@@ -49,6 +49,14 @@ def test_two_edits_of_one_line_are_one_change_with_what_is_known_around_it() -> 
     edit.join(diff(first, second))
     edit.join(diff(second, third))
     assert edit.diff() == "@@ -7,7 +7,8 @@\n 7\n 8\n 9\n-x\n+z\n+zz\n a\n b\n c"
+
+
+def test_what_was_taken_back_is_no_difference_also_among_lines_alike() -> None:
+    first, second = [*"aacbaabab"], [*"baab"]
+    edit = Edit()
+    for before, after in ((first, second), (second, [*"ab"]), ([*"ab"], first)):
+        edit.join(diff(before, after))
+    assert edit.diff() == ""
 
 
 def test_a_written_file_is_new_as_it_is_after_later_edits() -> None:

@@ -10,10 +10,15 @@ from typing import Any
 
 from backend_api.agent.changed_files import MAX_FILES
 from backend_api.agent.events import FilesChanged, StoredPayload, ToolCalled, ToolFinished
-from backend_api.changes.domain.differences import Edit, UnjoinableError
+from backend_api.changes.domain.differences import MAX_LINES, Comparisons, Edit, UnjoinableError
 
 MAX_SHOWN_CHARACTERS = 1_000_000
 """The most characters of all differences together; those of further files are left out."""
+MAX_WORK = 3_000_000
+"""The most lines that are walked over to join all differences; of what is changed after that, only its files are
+known."""
+_NEW_LINE = 10
+"""A line that is new costs so many times what one costs that is walked over."""
 _WORKSPACE = re.compile(r"^(?:/?workspace/|\./)")
 
 
@@ -33,40 +38,62 @@ class ChangedFile:
 
 @dataclass(slots=True)
 class _File:
-    """The edits of a file, each joined of as many as could be; `is_open` if the next may join the last."""
+    """The edits of a file, each joined of as many as could be; `is_open` if the next may join the last. Beside them
+    `unshown` lines were added, too many to be shown."""
 
     edits: list[Edit] = field(default_factory=list[Edit])
     is_open: bool = False
     is_unknown: bool = False
+    unshown: int = 0
+
+    @property
+    def length(self) -> int:
+        """The lines that the next edit walks over."""
+        return len(self.edits[-1].lines) if self.is_open else 1
 
     def write(self, text: str) -> None:
-        self.edits, self.is_open, self.is_unknown = [Edit.whole(text)], True, False
+        """Everything before is gone."""
+        self.edits, self.is_open, self.is_unknown, self.unshown = [Edit.whole(text)], True, False, 0
+
+    def write_much(self, lines: int) -> None:
+        """Write a text of too many lines."""
+        self.edits, self.is_open, self.is_unknown, self.unshown = [], False, False, lines
 
     def append(self, text: str) -> None:
-        if self.is_open and self.edits[-1].is_whole:
+        """Add to the end, of which nobody knows at which line it is unless the whole file is known."""
+        if self.is_open and self.edits[-1].is_whole and len(self.edits[-1].lines) < MAX_LINES:
             self.edits[-1].append(text)
             return
-        # Nobody knows at which line.
         self.edits.append(Edit.whole(text))
         self.is_open = False
 
+    def append_much(self, lines: int) -> None:
+        """Append a text of too many lines."""
+        self.is_open = False
+        self.unshown += lines
+
     def change(self, diff: str) -> None:
-        try:
-            if not self.is_open:
-                self.edits.append(Edit())
-            self.edits[-1].join(diff)
-        except UnjoinableError:
-            if self.is_open:
-                self.is_open = False
-                return self.change(diff)
-            self.edits.pop()
+        """Join the difference to the last, or keep it apart."""
+        if self.is_open and _joins(self.edits[-1], diff):
+            return
+        edit = Edit()
+        self.is_open = _joins(edit, diff)
+        if self.is_open:
+            self.edits.append(edit)
+        else:
             self.is_unknown = True
-            return None
-        self.is_open = True
-        return None
 
     def change_unseen(self) -> None:
+        """Something changed it, and nobody knows how."""
         self.is_open, self.is_unknown = False, True
+
+
+def _joins(edit: Edit, diff: str) -> bool:
+    try:
+        edit.join(diff)
+    except UnjoinableError:
+        return False
+    return True
 
 
 @dataclass(slots=True)
@@ -79,6 +106,7 @@ class FileChanges:
     _texts: dict[str, str] = field(default_factory=dict[str, str])
     _told: dict[str, int] = field(default_factory=dict[str, int])
     _were_there: set[str] = field(default_factory=set[str])
+    _work: int = MAX_WORK
 
     def take(self, payload: StoredPayload) -> None:
         """Take the next event."""
@@ -105,13 +133,28 @@ class FileChanges:
             if path not in self._files and path not in self.gone:
                 self._were_there.add(path)
             if (file := self._file(path)) is not None:
-                file.change(diff)
+                self._change(file, diff)
         elif kind == "file" and text is not None and (operation := display.get("operation")) in ("write", "append"):
             if (file := self._file(path)) is not None:
-                (file.write if operation == "write" else file.append)(text)
+                self._write(file, text, is_appended=operation == "append")
         else:
             return
         self._told[path] = self._told.get(path, 0) + 1
+
+    def _change(self, file: _File, diff: str) -> None:
+        self._work -= diff.count("\n") * _NEW_LINE + file.length
+        if self._work > 0:
+            file.change(diff)
+        else:
+            file.change_unseen()
+
+    def _write(self, file: _File, text: str, *, is_appended: bool) -> None:
+        lines = text.count("\n") + (not text.endswith("\n"))
+        if lines <= MAX_LINES and lines * _NEW_LINE <= self._work:
+            self._work -= lines * _NEW_LINE
+            (file.append if is_appended else file.write)(text)
+        else:
+            (file.append_much if is_appended else file.write_much)(lines)
 
     def _take_paths(self, changed: FilesChanged) -> None:
         removed = {plain(path) for path in changed.removed}
@@ -135,8 +178,11 @@ class FileChanges:
         return self._files.setdefault(path, _File())
 
     def _remove(self, path: str) -> None:
-        below = f"{path}/"
-        lost = [one for one in self._files if one.startswith(below)]
+        lost: list[str] = []
+        if self._work > 0:
+            self._work -= len(self._files)
+            below = f"{path}/"
+            lost = [one for one in self._files if one.startswith(below)]
         for one in [path, *lost][: MAX_FILES - len(self.gone)]:
             self.gone[one] = one in self._were_there
         for one in [path, *lost]:
@@ -146,7 +192,8 @@ class FileChanges:
     def files(self, there_before: Collection[str]) -> list[ChangedFile]:
         """The files in the order in which they were first changed, those that are gone last: of these only such as were
         there before."""
-        shown = [one for path, file in self._files.items() if (one := _shown(path, file)) is not None]
+        comparisons = Comparisons()
+        shown = [one for path, file in self._files.items() if (one := _shown(path, file, comparisons)) is not None]
         gone = [
             ChangedFile(path=path, is_removed=True)
             for path, was_there in self.gone.items()
@@ -173,12 +220,16 @@ def plain(path: str) -> str:
     return _WORKSPACE.sub("", path, count=1)
 
 
-def _shown(path: str, file: _File) -> ChangedFile | None:
-    diffs = tuple(diff for diff in (edit.diff() for edit in file.edits) if diff)
-    if not diffs:
+def _shown(path: str, file: _File, comparisons: Comparisons) -> ChangedFile | None:
+    diffs = tuple(diff for diff in (edit.diff(comparisons) for edit in file.edits) if diff)
+    if not diffs and not file.unshown:
         return ChangedFile(path=path) if file.is_unknown else None
-    lines = [line for diff in diffs for line in diff.split("\n")]
-    added, removed = (sum(line.startswith(mark) for line in lines) for mark in "+-")
+    added, removed = file.unshown, 0
+    for diff in diffs:
+        added += diff.count("\n+")
+        removed += diff.count("\n-")
+    if file.unshown:
+        return ChangedFile(path=path, added=added, removed=removed, is_known=True, is_cut=True)
     return ChangedFile(path=path, added=added, removed=removed, is_known=True, diffs=diffs)
 
 

@@ -6,14 +6,15 @@ An edit is kept as the lines of the file, most of which are unknown: the hunks o
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from typing import Literal
 
 MAX_LINES = 20_000
 """The most lines of a file that joined differences may tell; with more they stay apart."""
-_MOST_COMPARISONS = 200_000
+MAX_COMPARISONS = 20_000_000
+"""The most comparisons of lines with each other, at their worst, for the differences that are shown together."""
 _CONTEXT = 3
 _ENDLESS = 1 << 60
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
@@ -43,20 +44,23 @@ class Hunk:
 
 
 @dataclass(slots=True)
+class Comparisons:
+    """The comparisons that are left to be made."""
+
+    left: int = MAX_COMPARISONS
+
+
+@dataclass(slots=True)
 class Edit:
-    """Differences joined so far. One that `begins` with the file's whole text has no unknown lines."""
+    """Differences joined so far. If the file `is_whole`, as it was written, all its lines are known."""
 
     lines: list[Line] = field(default_factory=lambda: [Line("=", None, _ENDLESS)])
+    is_whole: bool = False
 
     @classmethod
     def whole(cls, text: str) -> Edit:
         """The file was written: all its lines are new."""
-        return cls([Line("+", line) for line in text.splitlines()])
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether all lines of the file as it is now are known."""
-        return all(line.text is not None for line in self.lines)
+        return cls([Line("+", line) for line in text.splitlines()], is_whole=True)
 
     def append(self, text: str) -> None:
         """Add lines to the end of a file all of whose lines are known."""
@@ -69,9 +73,10 @@ class Edit:
             raise UnjoinableError
         self.lines = lines
 
-    def diff(self) -> str:
-        """The difference from before to now; empty if there is none."""
-        return "\n".join(_rendered(_reduced(self.lines)))
+    def diff(self, comparisons: Comparisons | None = None) -> str:
+        """The difference from before to now; empty if there is none. With no comparisons left, lines that went and came
+        again are in it as both."""
+        return "\n".join(_rendered(_reduced(self.lines, comparisons or Comparisons())))
 
 
 def hunks_of(diff: str) -> list[Hunk]:
@@ -158,32 +163,45 @@ def _next(rest: list[Line], text: str) -> Line:
     return line
 
 
-def _reduced(lines: Iterable[Line]) -> list[Line]:
-    """The lines without those that went and came again."""
+def _reduced(lines: Iterable[Line], comparisons: Comparisons) -> list[Line]:
+    """The lines without those that went and came again, as far as lines beside each other are known."""
     reduced: list[Line] = []
-    gone: list[str] = []
-    come: list[str] = []
-
-    def close() -> None:
-        if len(gone) * len(come) > _MOST_COMPARISONS:
-            reduced.extend([*(Line("-", text) for text in gone), *(Line("+", text) for text in come)])
-        else:
-            for what, a, b, c, d in SequenceMatcher(None, gone, come, autojunk=False).get_opcodes():
-                if what == "equal":
-                    reduced.extend(Line("=", text) for text in gone[a:b])
-                else:
-                    reduced.extend([*(Line("-", text) for text in gone[a:b]), *(Line("+", text) for text in come[c:d])])
-        gone.clear()
-        come.clear()
-
+    known: list[Line] = []
     for line in lines:
-        if line.mark == "=":
-            close()
+        if line.text is None:
+            reduced.extend(_compared(known, comparisons))
+            known.clear()
             reduced.append(line)
         else:
-            (gone if line.mark == "-" else come).append(line.text or "")
-    close()
+            known.append(line)
+    reduced.extend(_compared(known, comparisons))
     return reduced
+
+
+def _compared(known: Sequence[Line], comparisons: Comparisons) -> Iterator[Line]:
+    old = [line.text or "" for line in known if line.mark != "+"]
+    new = [line.text or "" for line in known if line.mark != "-"]
+    most = min(len(old), len(new))
+    start = next((at for at in range(most) if old[at] != new[at]), most)
+    end = next((at for at in range(most - start) if old[-1 - at] != new[-1 - at]), most - start)
+    before, after = old[start : len(old) - end], new[start : len(new) - end]
+    cost = len(before) * len(after) * min(len(before), len(after))
+    if cost > comparisons.left:
+        yield from known
+        return
+    comparisons.left -= cost
+    yield from _marked("=", old[:start])
+    for what, a, b, c, d in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        if what == "equal":
+            yield from _marked("=", before[a:b])
+        else:
+            yield from _marked("-", before[a:b])
+            yield from _marked("+", after[c:d])
+    yield from _marked("=", old[len(old) - end :])
+
+
+def _marked(mark: Mark, texts: Iterable[str]) -> Iterator[Line]:
+    return (Line(mark, text) for text in texts)
 
 
 def _rendered(lines: Sequence[Line]) -> list[str]:
