@@ -145,6 +145,11 @@ PACKAGES = ("contracts", "service_kit", "tool_api")
 SHADOWED = ("uvicorn", "uvloop", *(f"{one}/__init__" for one in PACKAGES), "sitecustomize", "usercustomize", "ctypes")
 
 
+@pytest.mark.parametrize(
+    "runtime",
+    [*(pytest.param(name, marks=pytest.mark.thorough) for name in ("stack", "ordinary_stack")), "docker"],
+    indirect=True,
+)
 async def test_files_of_the_agent_are_no_modules_of_the_tool_api(runtime: Runtime) -> None:
     session_id = f"walls-{secrets.token_hex(4)}"
     async with runtime.computer(session_id) as run:

@@ -78,7 +78,7 @@ class PageReader:
         if media_type not in _PAGES:
             return PageText(text=text[:MAX_TEXT_CHARACTERS], length=len(text))
         try:
-            async with self._shares.of(owner_of_lookups()), self._programs, asyncio.timeout(self._within_s):
+            async with self._shares.of(owner_of_lookups()), self._programs:
                 made = await _run(text, fetched.url, self._within_s)
         except TimeoutError as error:
             raise UnreadableError("Reading the page took too long.") from error
