@@ -39,7 +39,7 @@ class MongoTurnEvents:
                 return None
             first = found[-1]
             begun: Document = {"session_id": session_id, "type": "run.started", "seq": {"$lt": first["seq"]}}
-            # One is enough to know where it began, unless it was taken over.
+            # A run that was taken over, or waited, started more than once.
             starts = self._events.find(begun | {"run_id": first["run_id"]}, {"seq": 1}).sort("seq", 1).limit(1)
             begins = [one["seq"] async for one in starts]
         return Turns(count=len(found), first_seq=begins[0] if begins else seq, last_seq=found[0]["seq"])
