@@ -199,7 +199,6 @@ async def test_one_window_holds_for_all_replicas(redis_server: Server) -> None:
     await redis.aclose()
 
 
-@pytest.mark.thorough
 async def test_names_made_up_without_end_take_bounded_memory() -> None:
     limiter = InProcessRateLimiter()
     for number in range(25_000):
