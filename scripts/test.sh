@@ -7,7 +7,7 @@ REPORTS=$ROOT/.cache/tests
 GATE_STACKS=(product operations stack/test_local_stack.py fleet/test_workers.py fleet/test_former_data.py
   rows/test_ports.py rows/test_skills.py rows/test_mcp_programs.py rows/test_desktop.py sandbox-manager sandbox-image)
 GATE_PAGES=(test_newcomer.py test_approvals.py test_questions.py test_reconnect.py test_live_page.py test_two_accounts.py
-  test_comes_back.py test_offline.py test_keys.py test_mcp_sign_in.py test_ports.py)
+  test_comes_back.py test_offline.py test_keys.py test_ports.py)
 
 skip_kind() {
   note "SKIPPED $1: $2"

@@ -260,6 +260,7 @@ async def test_an_address_the_host_gets_later_is_closed_by_the_next_sweep(scene:
         assert await scene.tried(targets([LATER], [scene.port], DEVICE)) == []
 
 
+@pytest.mark.thorough
 async def test_a_container_somebody_starts_again_gets_its_rules_again_or_ends(scene: Scene) -> None:
     async with enter_through(scene.own.manager, f"again-{secrets.token_hex(4)}", "intruder") as again:
         started = Scene(scene.stack, again, scene.other, scene.port)

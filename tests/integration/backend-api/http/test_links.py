@@ -259,6 +259,7 @@ async def test_files_of_one_name_keep_theirs_with_a_number_everywhere(
     assert (endpoint.workspace / names[0]).read_bytes() == b"other"
 
 
+@pytest.mark.thorough
 async def test_the_agents_tool_tells_that_the_file_is_missing(
     gateway: Gateway, anna: dict[str, str], session: str
 ) -> None:
