@@ -148,6 +148,7 @@ async def test_no_bytes_of_a_viewer_or_a_screen_break_the_bridge(tmp_path: Path)
     dice, keys = random.Random(20261122), KeyPair()
     screen = Screen(dice)
     async with bridge(tmp_path, screen, keys) as path, viewer(path, keys, "vnc:control") as beside:
+        await beside.send(HELLO)
         await answers(beside)  # and so it is the first at the screen
         codes: set[int | None] = set()
         for number in range(ROUNDS):
