@@ -40,7 +40,7 @@ it('takes neither two fingers nor a bar of the browser for a keyboard', () => {
   expect(seen()).toEqual(['', ''])
 })
 it('asks other browsers to make the page smaller, and for all of the screen', () => {
-  const content = /name="viewport" content="([^"]*)"/.exec(page)?.[1] ?? ''
+  const content = /name="viewport"\s+content="([^"]*)"/.exec(page)?.[1] ?? ''
   expect(content.split(', ')).toEqual(
     expect.arrayContaining(['interactive-widget=resizes-content', 'viewport-fit=cover']),
   )

@@ -78,16 +78,13 @@ async def swipe(page: Page, start: tuple[float, float], end: tuple[float, float]
 async def test_a_finger_pulls_the_list_in_and_out_and_the_computer_down(stack: Stack) -> None:
     async with chromium() as browser, ApiClient(stack.base_url) as api:
         session = await api.new_session()
-        await api.ask(session, f"run echo {'w' * 300}")
+        await api.ask(session, "run true")
         context = await browser.new_context(viewport=PHONE, locale="en", has_touch=True, is_mobile=True)
         page = await context.new_page()
         await opened(page, stack, session)
         assert await composer(page).evaluate("(field) => getComputedStyle(field).fontSize") == "16px"
         dialog = page.get_by_role("dialog")
-        block = await transcript(page).locator("[data-kind=assistant] pre").last.bounding_box()
-        assert block is not None
-        # What scrolls sideways keeps its finger, and so does what scrolls up.
-        await swipe(page, (30, block["y"] + 10), (300, block["y"] + 10))
+        # What scrolls up keeps its finger.
         await swipe(page, (20, 500), (40, 200))
         await expect(dialog).to_have_count(0)
         await swipe(page, (20, 70), (300, 80))

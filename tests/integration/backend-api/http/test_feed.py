@@ -112,7 +112,13 @@ async def test_a_run_that_failed_is_told_until_it_is_read_or_another_one_ends(ga
         for seq, failed in ((end - 1, True), (end, False)):
             read = await near.client.post(f"{url}/read", json={"seq": seq}, headers=anna)
             assert read.json()["failed"] == failed
-        for status, failed in (("failed", True), ("completed", False), ("interrupted", True), ("stopped", False)):
+        ends: list[tuple[RunEnd, bool]] = [
+            ("failed", True),
+            ("completed", False),
+            ("interrupted", True),
+            ("stopped", False),
+        ]
+        for status, failed in ends:
             await one_run(near, anna, session_id, status)
             await told(failed=failed)
         await near.client.delete(url, headers=anna)
