@@ -8,7 +8,7 @@ import pytest
 from playwright.async_api import Locator, Page, expect
 
 from support.api_client import ApiClient
-from support.page import WIDE, chromium, composer, say, transcript
+from support.page import EVERY_STEP, WIDE, chromium, composer, say, transcript
 from support.stack import run_stack
 
 SHUT_DOWN = "The computer was shut down"
@@ -39,6 +39,7 @@ async def test_a_computer_that_never_came_was_not_shut_down_and_comes_with_the_n
             busy = await api.new_session()
             await api.until(busy, "tool.output", after=(await api.send(busy, "run echo begun; sleep 300"))["seq"])
             page = await browser.new_page(viewport=WIDE, locale="en")
+            await page.add_init_script(EVERY_STEP)
             await page.goto(stack.base_url)
 
             await say(page, "run echo one")
