@@ -107,8 +107,7 @@ class Branches:
             attachments=list(attachments),
             client_message_id=edit.client_message_id,
         )
-        begin = await self.store.begin_of(session_id, event.seq or 0)
-        selected = _selected(tree.until(begin - 1), "edit", message_id)
+        selected = _selected(tree.before(event.seq or 0), "edit", message_id)
         run_for = said.message_id if edit.run else None
         events = await self._select(
             session_id, user_id, Selection(selected=selected, message=said, run_for=run_for), tree
@@ -148,8 +147,7 @@ class Branches:
         event, tree = await self._find(session_id, message_id)
         if not isinstance(event.payload, MessageUser):
             raise NotEditableError("Only a message of yours can be undone, and with it all that follows.")
-        begin = await self.store.begin_of(session_id, event.seq or 0)
-        selected = _selected(tree.until(begin - 1), "undo", message_id, request_id)
+        selected = _selected(tree.before(event.seq or 0), "undo", message_id, request_id)
         done = await self._done_before(session_id, selected)
         if done is not None or not tree.shown.has(event.seq or 0):
             return event.payload
@@ -224,7 +222,8 @@ class Branches:
         ranges = tree.until(last)
         if not isinstance(event.payload, MessageUser) and event.run_id is not None:
             end = await self.store.end_of_run(session_id, event.run_id, last)
-            ranges = tree.until(last if end is None else end)
+            with_end = tree.until(end) if end is not None else ranges
+            ranges = with_end if tree.last_message(with_end) == last else ranges
         at = to_millisecond(self.now())
         target = replace(
             source,

@@ -66,10 +66,19 @@ class BranchGrewError(ConflictError):
 
 @dataclass(frozen=True, slots=True)
 class LoggedMessage:
-    """A message of the person or of the main agent."""
+    """A message of the person or of the main agent. One of the person's stands below the event `after`, if the agent
+    had not read it by then (`ShownOrder`); its first event is `begin`, where a schedule sent it. 0 is its own
+    number."""
 
     seq: int
     is_user: bool
+    after: int = 0
+    begin: int = 0
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """Sorts it into the order shown: below the events up to the first number."""
+        return (max(self.after, self.seq), self.seq) if self.is_user else (self.seq, 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,21 +102,27 @@ class Fork:
 @dataclass(slots=True)
 class Tree:
     """The messages and paths of a session. `paths` are the selected ones, in order, each with its `since`; before the
-    first the whole log is one. The path to a message never changes: later selections leave the events before it as they
-    were."""
+    first the whole log is one. What is before a message is what is shown above it, which is no prefix of the log if
+    others were sent meanwhile. The path to a message never changes once its run is over: later selections leave the
+    events before it as they were."""
 
     paths: Sequence[Path]
     said: Sequence[LoggedMessage]
     deleted: frozenset[int]
     last_seq: int
     _numbers: list[int] = field(default_factory=list[int])
+    _by_seq: dict[int, LoggedMessage] = field(default_factory=dict[int, LoggedMessage])
+    _moved: list[LoggedMessage] = field(default_factory=list[LoggedMessage])
+    """Messages that are shown below events that follow them."""
     _parents: dict[int, int] = field(default_factory=dict[int, int])
     _gone: set[int] = field(default_factory=set[int])
 
     def __post_init__(self) -> None:
         self._numbers = [one.seq for one in self.said]
-        for one in self.said:
-            before = self._last_message(self._path_of(one.seq).until(one.seq - 1))
+        self._by_seq = {one.seq: one for one in self.said}
+        self._moved = [one for one in self.said if one.is_user and one.after > one.seq]
+        for one in self._in_order():
+            before = self.last_message(self.before(one.seq))
             self._parents[one.seq] = before
             if one.seq in self.deleted or before in self._gone:
                 self._gone.add(one.seq)
@@ -118,8 +133,12 @@ class Tree:
         return self.paths[-1] if self.paths else WHOLE
 
     def until(self, seq: int) -> list[list[int]]:
-        """The path that ends with this event."""
-        return merged(self._path_of(seq).until(seq))
+        """The path that ends with this event, as the conversation is shown."""
+        return self._path_to(seq, is_with=True)
+
+    def before(self, seq: int) -> list[list[int]]:
+        """The path that ends above this event."""
+        return self._path_to(seq, is_with=False)
 
     def newest_with(self, seq: int) -> list[list[int]] | None:
         """The newest path that has this message, None if it is the one shown."""
@@ -128,7 +147,7 @@ class Tree:
             if seq >= end or not path.has(seq):
                 continue
             ranges = merged(path.until(end - 1))
-            if self._last_message(ranges) not in self._gone:
+            if self.last_message(ranges) not in self._gone:
                 return None if path is self.shown else ranges
         return self.until(seq)
 
@@ -146,6 +165,19 @@ class Tree:
         while seq and seq not in users:
             seq = self._parents.get(seq, 0)
         return seq
+
+    def last_message(self, ranges: Sequence[Sequence[int]]) -> int:
+        """The number of the message that is shown last of those in these ranges, 0 for none."""
+        last = LoggedMessage(0, is_user=False)
+        for begin, end in reversed(ranges):
+            at = bisect_right(self._numbers, end)
+            if at and self._numbers[at - 1] >= begin:
+                last = self._by_seq[self._numbers[at - 1]]
+                break
+        for one in self._moved:
+            if one.place > last.place and any(begin <= one.seq <= end for begin, end in ranges):
+                last = one
+        return last.seq
 
     def has_message(self, seq: int) -> bool:
         """Whether this is a message that was not deleted with its branch."""
@@ -176,21 +208,36 @@ class Tree:
         at = bisect_right([path.since for path in self.paths], seq)
         return self.paths[at - 1] if at else WHOLE
 
-    def _last_message(self, ranges: Sequence[Sequence[int]]) -> int:
-        for first, last in reversed(ranges):
-            at = bisect_right(self._numbers, last)
-            if at and self._numbers[at - 1] >= first:
-                return self._numbers[at - 1]
-        return 0
+    def _path_to(self, seq: int, *, is_with: bool) -> list[list[int]]:
+        said = self._by_seq.get(seq)
+        place = said.place if said is not None else (seq, 0)
+        ranges = merged(self._path_of(seq).until(place[0]))
+        # Some of the messages logged before its end are shown below it.
+        out = [one for one in self._moved if one.seq < place[0] and one.place > place]
+        if not is_with:
+            out.append(said if said is not None else LoggedMessage(seq, is_user=False))
+        for one in out:
+            ranges = _without(ranges, one.begin or one.seq, one.seq)
+        return ranges
+
+    def _in_order(self) -> list[LoggedMessage]:
+        return sorted(self.said, key=lambda one: one.place)
 
     def _counts(self) -> Mapping[int, int]:
         counts = dict.fromkeys(self._numbers, 1)
-        for seq in reversed(self._numbers):
+        for seq in (one.seq for one in reversed(self._in_order())):
             if seq in self._gone:
                 counts[seq] = 0
             elif (parent := self._parents[seq]) in counts:
                 counts[parent] += counts[seq]
         return counts
+
+
+def _without(ranges: Sequence[Sequence[int]], begin: int, end: int) -> list[list[int]]:
+    """The ranges without these numbers."""
+    return merged(
+        part for first, last in ranges for part in ((first, min(last, begin - 1)), (max(first, end + 1), last))
+    )
 
 
 def index_of(numbers: Sequence[int], seq: int) -> int:

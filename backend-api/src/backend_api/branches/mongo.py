@@ -25,6 +25,7 @@ from backend_api.agent.path import path_after
 from backend_api.branches.copies import copied_numbers, copy_bodies, copy_events
 from backend_api.branches.domain import LoggedMessage, RequestRepeatedError, RunActiveError, Tree
 from backend_api.branches.ports import Selection
+from backend_api.branches.shown import shown_after
 from backend_api.conversations.domain.entity import Session, SessionStatus
 from backend_api.conversations.domain.errors import MessageDiffersError, SessionNotFoundError, SessionQuotaError
 from backend_api.conversations.mongo.event_documents import (
@@ -64,10 +65,13 @@ class MongoBranchStore:
             events = await read_events(self._database, await self._events.find(changes).sort("seq", 1).to_list())
             wanted = {"session_id": session_id, **_SAID, "data": {"$not": re.compile(_SAYS_NOTHING)}}
             found = await self._events.find(wanted, {"_id": 0, "seq": 1, "type": 1}).sort("seq", 1).to_list()
+            fired = {"session_id": session_id, "type": "schedule.fired"}
+            sent = {one["seq"] + 1 async for one in self._events.find(fired, {"_id": 0, "seq": 1})}
             head = await self._sessions.find_one({"_id": session_id}, {"last_seq": 1})
+            after = await shown_after(self._database, session_id)
         return Tree(
             paths=[path_after(event) for event in events if event.payload.type == "path.selected"],
-            said=[LoggedMessage(one["seq"], one["type"] == "message.user") for one in found],
+            said=[_logged(one, after, sent) for one in found],
             deleted=frozenset(one.payload.at_seq for one in events if isinstance(one.payload, BranchDeleted)),
             last_seq=(head or {}).get("last_seq", 0),
         )
@@ -89,15 +93,9 @@ class MongoBranchStore:
             events = await read_events(self._database, await self._events.find(wanted).to_list())
         return {event.seq or 0: _id_of(event) for event in events}
 
-    async def begin_of(self, session_id: SessionId, seq: int) -> int:
-        """One look."""
-        before = {"session_id": session_id, "seq": seq - 1, "type": "schedule.fired"}
-        async with store_errors():
-            return seq if await self._events.find_one(before, {"seq": 1}) is None else seq - 1
-
     async def end_of_run(self, session_id: SessionId, run_id: str, after: int) -> int | None:
         """The next event of these types, if it ends the run."""
-        types = {"$in": ["message.user", "message.completed", "run.finished"]}
+        types = {"$in": ["message.completed", "run.finished"]}
         wanted = {"session_id": session_id, "type": types, "agent_id": None, "seq": {"$gt": after}}
         async with store_errors():
             found = await self._events.find_one(wanted, {"seq": 1, "type": 1, "run_id": 1}, sort=[("seq", 1)])
@@ -243,6 +241,13 @@ def _changes(selection: Selection, new_run: str, count: int) -> Document:
     if selection.run_for is not None:
         changes |= {"active_run_id": new_run, "status": SessionStatus.QUEUED.value, "background_wakes": 0}
     return changes
+
+
+def _logged(found: Document, after: Mapping[int, int], sent: set[int]) -> LoggedMessage:
+    """`sent` are the numbers of messages that schedules sent: the event of the schedule stands before each."""
+    seq = found["seq"]
+    is_user = found["type"] == "message.user"
+    return LoggedMessage(seq, is_user, after=after.get(seq, seq), begin=seq - 1 if is_user and seq in sent else seq)
 
 
 def _id_of(event: Event) -> str:

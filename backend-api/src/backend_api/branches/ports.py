@@ -39,13 +39,8 @@ class BranchStore(Protocol):
         """The ids of messages by their numbers."""
         ...
 
-    async def begin_of(self, session_id: SessionId, seq: int) -> int:
-        """The number of the first event that belongs to this message: the event of the schedule that sent it stands
-        before it."""
-        ...
-
     async def end_of_run(self, session_id: SessionId, run_id: str, after: int) -> int | None:
-        """The number of the end of a run, unless the main agent or the person has a message before it."""
+        """The number of the end of a run, unless the main agent has a message before it."""
         ...
 
     async def select(self, session_id: SessionId, user_id: UserId, selection: Selection) -> list[Event]:

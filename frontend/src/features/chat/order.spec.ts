@@ -37,6 +37,15 @@ it.each([
   expect(activeFrom(shown)).toBe(active)
 })
 
+it('puts all that was done before a message was read above it, whatever else came since', () => {
+  const thought = { ...base, seq: 4, type: 'thinking.completed', message_id: 'm', text: 'hm', turn: 1, seen_seq: 1 }
+  const events = [user(1, 'question'), started, user(3, 'and this'), thought]
+  const told = { ...notice, seq: 5, code: 'other' }
+  const all = [...events, told, { ...base, ...said, seq: 6 }] as unknown as WireEvent[]
+  const { items } = all.reduce(reduce, emptyTranscript)
+  expect(items.map(({ kind }) => kind)).toEqual(['user', 'thinking', 'assistant', 'user', 'note'])
+})
+
 it('puts an answer that was cut at its limit before the note that says so', () => {
   const events = [user(1, 'question'), started, notice, { ...base, ...said, seq: 4 }]
   const { items } = (events as unknown as WireEvent[]).reduce(reduce, emptyTranscript)

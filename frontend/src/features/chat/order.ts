@@ -6,13 +6,25 @@ export function isLaterThan(item: Item | undefined, seq: number): boolean {
   return item?.kind === 'user' && item.seq > seq
 }
 
+/** Where in `items` begins what the person said after event `seq`; their end if `seq` is not known. */
+export function unreadFrom(items: readonly Item[], seq: number): number {
+  if (seq <= 0) return items.length
+  let from = items.length
+  for (let at = from - 1; at >= 0; at -= 1) {
+    const item = items[at]
+    if (item?.kind !== 'user') continue
+    if (!isLaterThan(item, seq)) break
+    from = at
+  }
+  return from
+}
+
 /** All that is shown, in order: what is being written stands where it will stand once it is stored. */
 export function shownItems({ items: all, live }: Transcript): Item[] {
   const items = saidOnce(all)
   const since = live[0]?.afterSeq
   if (since === undefined) return [...items, ...live]
-  let at = items.length
-  while (at > 0 && isLaterThan(items[at - 1], since)) at -= 1
+  const at = unreadFrom(items, since)
   return [...items.slice(0, at), ...live, ...items.slice(at)]
 }
 

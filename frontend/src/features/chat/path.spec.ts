@@ -65,3 +65,10 @@ it('what was at work on another path is over', () => {
   expect(state.items).toMatchObject([{ kind: 'tool', outcome: 'cut' }])
   expect(state.branchesSeq).toBe(3)
 })
+
+it('nothing is at work in a conversation that begins with a part of a run', () => {
+  const started = stored(2, { type: 'run.started', message_id: 'u1', model: 'm', worker: 'w', attempt: 1 })
+  const note = stored(3, { type: 'context.note', kind: 'branched', text: 'Copied.', about: '' })
+  expect(reduce(read([user(1)], wholePath), started).run?.status).toBe('running')
+  expect(reduce(reduce(read([user(1)], wholePath), started), note).run).toBeNull()
+})

@@ -9,7 +9,7 @@ import { backgroundNote } from './backgroundNote'
 import { asking, cutOutcome, finished, started, toolItem, withOutput } from './calls'
 import { isAwaited, isMissing, withSandboxEvent } from './computerState'
 import { dropLive, layDelta, withoutLive } from './live'
-import { isLaterThan } from './order'
+import { isLaterThan, unreadFrom } from './order'
 import { otherPath } from './otherPath'
 import { scheduleNote } from './scheduleNote'
 import { readBy } from './steps'
@@ -104,14 +104,8 @@ function reduceStored(state: Transcript, event: StoredEvent): Transcript {
       const { message_id: messageId, text, duration_ms: durationMs } = event
       const settled = withoutLive(state, 'thinking', messageId)
       if (text === '') return settled
-      return append(settled, {
-        kind: 'thinking',
-        key: `thinking:${messageId}`,
-        messageId,
-        text,
-        durationMs,
-        complete: true,
-      })
+      const thought = { kind: 'thinking', messageId, text, durationMs, complete: true } as const
+      return place(settled, { ...thought, key: `thinking:${messageId}` }, event.seen_seq)
     }
     case 'tool.called':
       return place(state, toolItem(event, isMissing(state.computer)), event.seen_seq)
@@ -171,11 +165,13 @@ function reduceStored(state: Transcript, event: StoredEvent): Transcript {
     case 'port.closed':
     case 'resources.updated':
     case 'context.opened':
-    case 'context.note':
     case 'context.compaction_wanted':
     case 'llm.request':
     case 'llm.response':
       return state
+    case 'context.note':
+      // Of a run that was copied in part nothing is at work here.
+      return event.kind === 'branched' ? otherPath(state, event.seq) : state
     case 'context.compacted': {
       const { summary, focus, before, after, transcript } = event
       // Old results as one line each are nothing a reader would miss: the conversation shows them whole.
@@ -220,12 +216,11 @@ function append(state: Transcript, item: Item): Transcript {
   return { ...state, items: [...state.items, item] }
 }
 
-/** An answer to what was said before belongs before what was said since, and before the note that it was cut. */
+/** What the agent did before it read what was said since stands above that, and an answer above the note that it was cut. */
 function place(state: Transcript, item: Item, seenSeq: number): Transcript {
-  let at = state.items.length
   const last = state.items.at(-1)
-  if (item.kind === 'assistant' && last?.kind === 'note' && last.code === 'length') at -= 1
-  if (seenSeq > 0) for (; at > 0; at -= 1) if (!isLaterThan(state.items[at - 1], seenSeq)) break
+  const isCut = item.kind === 'assistant' && last?.kind === 'note' && last.code === 'length'
+  const at = Math.min(unreadFrom(state.items, seenSeq), state.items.length - Number(isCut))
   return at === state.items.length ? append(state, item) : { ...state, items: state.items.toSpliced(at, 0, item) }
 }
 

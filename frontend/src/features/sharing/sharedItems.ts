@@ -15,9 +15,16 @@ export interface SharedCall extends Base {
   /** The event that has all of the output, where that is longer; and what kind of thing it is. */
   readonly whole: { readonly seq: number; readonly mediaType: string } | null
 }
+interface SharedAnswer extends Base {
+  readonly kind: 'answer'
+  readonly text: string
+  /** Something cut it; and whether that was what the person said then. */
+  readonly partial: boolean
+  readonly isCut: boolean
+}
 export type SharedItem =
   | (Base & { readonly kind: 'user'; readonly text: string; readonly files: readonly string[] })
-  | (Base & { readonly kind: 'answer'; readonly text: string })
+  | SharedAnswer
   | (Base & { readonly kind: 'thinking'; readonly text: string })
   | (Base & { readonly kind: 'plan'; readonly text: string })
   | (Base & { readonly kind: 'end'; readonly status: string })
@@ -34,12 +41,12 @@ function itemOf(event: SharedEvent): SharedItem | null {
     case 'message.user':
       return { ...base, kind: 'user', text: text(event['text']), files: list(event['attachments']).map(text) }
     case 'message.completed':
-      return text(event['text']).trim() ? { ...base, kind: 'answer', text: text(event['text']) } : null
+      return text(event['text']).trim() ? answer(base, text(event['text']), event['partial'] === true) : null
     case 'thinking.completed':
       return text(event['text']).trim() ? { ...base, kind: 'thinking', text: text(event['text']) } : null
     case 'question.asked': {
       const asked = list(event['questions']).map((one) => text(record(one)['text']))
-      return { ...base, kind: 'answer', text: asked.join('\n\n') }
+      return answer(base, asked.join('\n\n'), false)
     }
     case 'question.answered': {
       const answers = Object.values(record(event['answers'])).map(text)
@@ -66,24 +73,46 @@ function itemOf(event: SharedEvent): SharedItem | null {
   }
 }
 
-/** What is seen of the events, in their order; the result of a call stands with it. */
+const answer = (base: Base, said: string, partial: boolean): SharedAnswer => ({
+  ...{ ...base, kind: 'answer', text: said },
+  ...{ partial, isCut: false },
+})
+
+const WORK = ['message.completed', 'thinking.completed', 'tool.called']
+
+/** What is seen of the events, as the conversation is shown to its owner; the result of a call stands with it. */
 export function sharedItems(events: readonly SharedEvent[]): SharedItem[] {
   const items: SharedItem[] = []
-  const calls = new Map<string, number>()
+  const results = new Map(events.map((event) => [event.type === 'tool.finished' ? text(event['call_id']) : '', event]))
+  /** Messages, which stand below what the agent did before it had read them. */
+  let unread: number[] = []
+  let hasWorked = false
   for (const event of events) {
-    if (event.type === 'tool.finished') {
-      const place = calls.get(text(event['call_id']))
-      const call = place === undefined ? undefined : items[place]
-      if (place === undefined || call?.kind !== 'call') continue
-      const body = event['body'] ? record(event['body']) : null
-      const whole = body ? { seq: event.seq, mediaType: text(body['media_type']) } : null
-      items[place] = { ...call, output: text(event['preview']), success: event['success'] === true, whole }
-      continue
-    }
     const item = itemOf(event)
+    if (event.type === 'message.user') unread.push(event.seq)
+    let isAbove = false
+    if (WORK.includes(event.type)) {
+      const seen = Number(event['seen_seq'] ?? 0)
+      unread = unread.filter((seq) => seen > 0 && seq > seen)
+      isAbove = hasWorked = true
+    } else if (event.type === 'run.finished') {
+      // A run that had done nothing is stopped below what it was to do.
+      isAbove = hasWorked && event['status'] === 'stopped'
+      hasWorked = false
+    }
     if (!item) continue
-    if (item.kind === 'call') calls.set(text(event['call_id']), items.length)
-    items.push(item)
+    const first = isAbove ? items.findIndex(({ id }) => id === unread[0]) : -1
+    const shown = item.kind === 'call' ? withResult(item, results.get(text(event['call_id']))) : item
+    items.splice(first < 0 ? items.length : first, 0, shown)
   }
-  return items
+  return items.map((item, at) =>
+    item.kind === 'answer' && item.partial && items[at + 1]?.kind === 'user' ? { ...item, isCut: true } : item,
+  )
+}
+
+function withResult(call: SharedCall, event: SharedEvent | undefined): SharedCall {
+  if (!event) return call
+  const body = event['body'] ? record(event['body']) : null
+  const whole = body ? { seq: event.seq, mediaType: text(body['media_type']) } : null
+  return { ...call, output: text(event['preview']), success: event['success'] === true, whole }
 }

@@ -189,3 +189,38 @@ it('puts a result with its call, and leaves out what it does not know', () => {
   expect(items.map(({ kind }) => kind)).toEqual(['user', 'call', 'answer'])
   expect(items[1]).toMatchObject({ output: 'hi', success: true })
 })
+
+describe('a conversation that was interrupted', () => {
+  const at = '2026-11-28T10:00:03Z'
+  const user = (seq: number) => ({ seq, type: 'message.user', at, text: `said ${seq}`, attachments: [] })
+  const cut = (seq: number, seen: number) => ({
+    ...{ seq, type: 'message.completed', at, text: `cut ${seq}` },
+    ...{ partial: true, seen_seq: seen },
+  })
+  const ended = (seq: number, status: string) => ({ seq, type: 'run.finished', at, status })
+  it('has what was said meanwhile below the answer that it interrupted', () => {
+    const called = { seq: 5, type: 'tool.called', at, call_id: 'c', name: 'n', arguments: {}, phrase: '', seen_seq: 1 }
+    const result = { seq: 6, type: 'tool.finished', at, call_id: 'c', success: true, preview: 'done', body: null }
+    const items = sharedItems([user(1), user(4), called, result, cut(7, 1), user(8), cut(9, 4), ended(10, 'stopped')])
+    expect(items.map(({ id }) => id)).toEqual([1, 5, 7, 4, 9, 10, 8])
+    expect(items.map((item) => item.kind === 'answer' && item.isCut)).toEqual([
+      ...[false, false, true, false],
+      ...[false, false, false],
+    ])
+    expect(items[1]).toMatchObject({ output: 'done' })
+  })
+  it('has the end of a run that had done nothing below what it was to do', () => {
+    const items = sharedItems([user(1), cut(2, 1), ended(3, 'completed'), user(4), ended(5, 'stopped')])
+    expect(items.map(({ id }) => id)).toEqual([1, 2, 4, 5])
+  })
+  it('says where it was interrupted, and that it was stopped', async () => {
+    startFakeServer({
+      'GET /shared/l1': () => json(info),
+      'GET /shared/l1/events': () =>
+        json({ items: [user(1), user(2), cut(3, 1), cut(4, 2), ended(5, 'stopped')], last_seq: 5, has_more: false }),
+    })
+    render(SharePage, { props: { id: 'l1' }, global: { plugins } })
+    expect(await screen.findAllByText('Interrupted here')).toHaveLength(1)
+    expect(screen.getByText('Stopped')).toBeTruthy()
+  })
+})

@@ -66,6 +66,27 @@ class Talk:
         sent = await self.ask("POST", "/messages", {"text": text}, 202)
         return sent["message_id"], await self.answer(sent["run_id"], answered)
 
+    async def interrupt(self, *, stops: bool = False, text: str = "cut") -> tuple[str, str, str, str]:
+        """A message sent while the answer to another one is written, which it cuts; answers the ids of both, of what
+        was cut, and of the run that answers the later one."""
+        asked = await self.ask("POST", "/messages", {"text": "one"}, 202)
+        lease = await self.begun(asked["run_id"])
+        seen = (await self.history()).threads.main.seen_seq
+        meanwhile = await self.ask("POST", "/messages", {"text": "meanwhile"}, 202)
+        ledger = self.gateway.ports.ledger
+        cut = NewEvent(payload=MessageCompleted(message_id="cut", text=text, turn=1, partial=True, seen_seq=seen))
+        if stops:
+            finished = RunFinished(run_id=lease.run.id, status="stopped")
+            await ledger.finish(lease, finished, seen_seq=seen, said=[cut])
+            run_id = (await self.gateway.ports.sessions.get(self.id, lease.run.user_id)).active_run_id
+        else:
+            await ledger.record(lease, [cut])
+            seen = (await self.history()).threads.main.seen_seq
+            answer = MessageCompleted(message_id=f"a-{lease.run.id}", text="second", turn=2, seen_seq=seen)
+            finished, run_id = RunFinished(run_id=lease.run.id, status="completed"), lease.run.id
+            await ledger.finish(lease, finished, seen_seq=seen, said=[NewEvent(payload=answer)])
+        return asked["message_id"], meanwhile["message_id"], "cut", run_id or ""
+
     async def history(self) -> History:
         history = History(self.id)
         await history.read_on(self.gateway.ports.log)
@@ -149,6 +170,50 @@ async def test_what_is_undone_is_given_back_and_can_be_shown_again(gateway: Gate
     # A run that begins by itself ends, though a message of another path is a later one.
     await talk.say("three", "third")
     assert await talk.shown() == ["one", "first", "three", "third"]
+
+
+@pytest.mark.parametrize("stops", [True, False])
+async def test_a_message_that_interrupted_is_undone_without_the_answer_above_it(
+    gateway: Gateway, *, stops: bool
+) -> None:
+    talk = await talk_of(gateway)
+    # Of a long answer the end stands in a document of its own.
+    long = "cut" * 30_000
+    _, meanwhile, cut, run_id = await talk.interrupt(stops=stops, text=long)
+    if stops:
+        await talk.answer(run_id, "second")
+    assert (await talk.ask("POST", f"/messages/{meanwhile}/undo", status=200))["text"] == "meanwhile"
+    assert await talk.shown() == ["one", long] == await talk.model_reads()
+    assert await talk.forks() == [(cut, [(meanwhile, 2, False)])]
+    await talk.ask("PUT", "/path", {"message_id": meanwhile}, 200)
+    assert await talk.model_reads() == ["one", long, "meanwhile", "second"]
+    went = await talk.ask("POST", f"/messages/{meanwhile}/edit", {"text": "better", "run": True}, 202)
+    await talk.answer(went["run_id"], "third")
+    assert await talk.model_reads() == ["one", long, "better", "third"]
+
+
+@pytest.mark.parametrize("stops", [True, False])
+async def test_an_answer_that_was_interrupted_is_for_its_own_question(gateway: Gateway, *, stops: bool) -> None:
+    talk = await talk_of(gateway)
+    asked, meanwhile, cut, run_id = await talk.interrupt(stops=stops)
+    if stops:
+        await talk.answer(run_id, "second")
+    made = await talk.ask("POST", "/branch", {"message_id": cut}, 201)
+    other = Talk(gateway, talk.headers, made["id"])
+    assert await other.shown() == ["one", "cut"]
+    assert (await other.model_reads())[:2] == ["one", "cut"]
+    assert made["status"] == "idle"
+    events = await gateway.ports.log.read(other.id, after=0, limit=100)
+    assert ("run.finished" in [one.payload.type for one in events]) == stops
+    again = await talk.ask("POST", f"/messages/a-{run_id}/regenerate", status=202)
+    assert again["message_id"] == meanwhile
+    assert await talk.model_reads() == ["one", "cut", "meanwhile"]
+    await talk.answer(again["run_id"], "other")
+    again = await talk.ask("POST", f"/messages/{cut}/regenerate", status=202)
+    assert again["message_id"] == asked
+    assert await talk.model_reads() == ["one"]
+    await talk.answer(again["run_id"], "first")
+    assert await talk.shown() == ["one", "first"]
 
 
 @pytest.mark.thorough

@@ -19,6 +19,8 @@ import pytest
 from backend_api.agent.events import (
     MessageCompleted,
     MessageUser,
+    RunFinished,
+    RunStarted,
     StoredPayload,
     ThinkingCompleted,
     ToolCalled,
@@ -415,6 +417,41 @@ async def test_a_conversation_is_exported_as_markdown_and_json(gateway: Gateway)
     assert KEY not in json.dumps(exported)
     assert_problem(await gateway.client.get(url, headers=bert), 404, "session_not_found")
     assert (await gateway.client.get(url, params={"format": "docx"}, headers=anna)).status_code == 422
+
+
+async def test_an_interrupted_conversation_is_exported_as_it_is_shown(gateway: Gateway) -> None:
+    anna = await gateway.user("anna")
+    session_id = await gateway.session(anna)
+    cut = MessageCompleted(message_id="a1", text="CUT", partial=True, seen_seq=1)
+    stopped = MessageCompleted(message_id="a2", text="STOPPED", partial=True, seen_seq=4)
+    await say(
+        gateway,
+        session_id,
+        MessageUser(message_id="m1", text="FIRST"),
+        RunStarted(run_id="r1", message_id="m1", model="m", worker="w"),
+        ToolCalled(call_id="c1", name="file_read", arguments={}, phrase="", seen_seq=1),
+        MessageUser(message_id="m2", text="MEANWHILE"),
+        ToolFinished(call_id="c1", success=True, preview="RESULT"),
+        cut,
+        MessageUser(message_id="m3", text="LAST"),
+        stopped,
+        RunFinished(run_id="r1", status="stopped"),
+    )
+    url = f"/api/sessions/{session_id}/export"
+    markdown = (await gateway.client.get(url, headers=anna)).text
+    assert [line for line in markdown.splitlines()[2:] if line] == [
+        *("## You", "FIRST", "## Agent", "CUT", "*Interrupted here*", "## You", "MEANWHILE"),
+        *("## Agent", "STOPPED", "*Stopped*", "## You", "LAST"),
+    ]
+    exported = (await gateway.client.get(url, params={"format": "json", "tools": "true"}, headers=anna)).json()
+    assert [one["seq"] for one in exported["events"]] == [1, 3, 5, 6, 4, 8, 9, 7]
+    printed = pdf_text((await gateway.client.get(url, params={"format": "pdf"}, headers=anna)).content)
+    words = ("FIRST", "CUT", "Interrupted here", "MEANWHILE", "STOPPED", "Stopped", "LAST")
+    assert sorted(words, key=printed.index) == [*words]
+    # A reader of a link gets what it needs to show the same.
+    path, token = await shared(gateway, anna, session_id)
+    page = (await gateway.client.get(f"{path}/events", headers=token)).json()
+    assert [one["seen_seq"] for one in page["items"] if one["type"] == "message.completed"] == [1, 4]
 
 
 @pytest.mark.thorough

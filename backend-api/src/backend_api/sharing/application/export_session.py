@@ -11,13 +11,14 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import dataclass
 from typing import BinaryIO, Literal
 
+from backend_api.agent.shown_order import Reordered
 from backend_api.conversations.domain.entity import Session
 from backend_api.conversations.ports import EventLog, SessionRepository
 from backend_api.kit.ids import SessionId, UserId
 from backend_api.kit.stored_time import format_time
 from backend_api.sharing.application.owner_mask import Hiding, OwnerMask
 from backend_api.sharing.domain.errors import NoPdfError, SharedFilesTooLargeError, TooLongToPrintError
-from backend_api.sharing.domain.markdown import language_of, markdown_of, printed_of
+from backend_api.sharing.domain.markdown import is_cut_short, language_of, markdown_of, printed_of
 from backend_api.sharing.domain.shown import Fields, shown_fields
 from backend_api.sharing.ports import NameRecords, PrintTalk, WorkspaceArchive
 
@@ -84,32 +85,41 @@ class ExportSession:
         return Export(name=f"{name}.zip", media_type="application/zip", pieces=_sent(file))
 
     async def _shown(self, session: Session, include: frozenset[str], hiding: Hiding) -> AsyncGenerator[Fields]:
-        after, path = 0, await self.log.path(session.id, up_to=session.last_seq)
+        """In the order in which the conversation is shown."""
+        after, path, order = 0, await self.log.path(session.id, up_to=session.last_seq), Reordered[Fields]()
         while after < session.last_seq:
             events = await self.log.read(session.id, after=after, limit=PAGE, most=PAGE_BYTES, path=path)
             if not events:
-                return
+                break
             after = events[-1].seq or 0
             for event in events:
-                is_within = (event.seq or 0) <= session.last_seq
-                if is_within and (fields := shown_fields(event, include)) is not None:
-                    yield hiding.value(fields)
+                if (event.seq or 0) <= session.last_seq:
+                    for fields in order.add(event, shown_fields(event, include)):
+                        yield hiding.value(fields)
+        for fields in order.rest():
+            yield hiding.value(fields)
 
     async def _read_elsewhere(
         self, session: Session, include: frozenset[str], hiding: Hiding
-    ) -> AsyncGenerator[Fields]:
-        """As `_shown`, with titles in place of the ids of papers in what the agent says."""
+    ) -> AsyncGenerator[tuple[Fields, bool]]:
+        """Those of `_shown` that have a text, each with whether it is an answer that was interrupted, and with titles
+        in place of the ids of papers in what the agent says."""
+        last: Fields | None = None
         async for fields in self._shown(session, include, hiding):
-            if self.name_records is None or fields["type"] != "message.completed":
-                yield fields
-            else:
-                yield {**fields, "text": await self.name_records(session.user_id, fields["text"])}
+            if not markdown_of(fields):
+                continue
+            if last is not None:
+                yield last, is_cut_short(last, fields)
+            last = fields
+            if self.name_records is not None and fields["type"] == "message.completed":
+                last = {**fields, "text": await self.name_records(session.user_id, fields["text"])}
+        if last is not None:
+            yield last, False
 
     async def _markdown(self, session: Session, include: frozenset[str], hiding: Hiding) -> AsyncGenerator[bytes]:
         yield f"# {hiding.text(session.title).strip() or 'Conversation'}\n".encode()
-        async for fields in self._read_elsewhere(session, include, hiding):
-            if text := markdown_of(fields):
-                yield f"\n{text}\n".encode("utf-8", "replace")
+        async for fields, is_cut in self._read_elsewhere(session, include, hiding):
+            yield f"\n{markdown_of(fields, is_cut=is_cut)}\n".encode("utf-8", "replace")
 
     async def _json(self, session: Session, include: frozenset[str], hiding: Hiding) -> AsyncGenerator[bytes]:
         head = {
@@ -129,10 +139,9 @@ class ExportSession:
         if self.print_talk is None:
             raise NoPdfError
         sections, length = list[str](), 0
-        async for fields in self._read_elsewhere(session, include, hiding):
-            if text := printed_of(fields):
-                sections.append(text)
-                length += len(text)
+        async for fields, is_cut in self._read_elsewhere(session, include, hiding):
+            sections.append(printed_of(fields, is_cut=is_cut))
+            length += len(sections[-1])
             if length > MOST_PRINTED_CHARACTERS:
                 raise TooLongToPrintError(
                     "The conversation is too long for a PDF. Save it as Markdown, or without what the tools did.",

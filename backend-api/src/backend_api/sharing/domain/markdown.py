@@ -11,14 +11,26 @@ _MARKS = re.compile(r"([!-/:-@\[-`{-~])")
 _CHINESE = re.compile("[\u3400-\u9fff]")
 
 
-def markdown_of(fields: dict[str, Any]) -> str:
-    """The Markdown of a visible event; empty if it has none."""
+_ENDS = {"stopped": "Stopped", "interrupted": "Interrupted", "failed": "Failed"}
+
+
+def is_cut_short(fields: dict[str, Any], following: dict[str, Any] | None) -> bool:
+    """Whether a message of the person's interrupted this answer. A run that ended says so itself."""
+    is_partial = fields["type"] == "message.completed" and fields["partial"]
+    return is_partial and following is not None and following["type"] == "message.user"
+
+
+def markdown_of(fields: dict[str, Any], *, is_cut: bool = False) -> str:
+    """The Markdown of a visible event; empty if it has none. `is_cut` is an answer that was interrupted."""
     match fields["type"]:
         case "message.user":
             files = "".join(f"\n- {path}" for path in fields["attachments"])
             return f"## You\n\n{fields['text']}" + (f"\n{files}" if files else "")
         case "message.completed":
-            return f"## Agent\n\n{fields['text']}" if fields["text"].strip() else ""
+            text = f"{fields['text']}\n\n*Interrupted here*" if is_cut else fields["text"]
+            return f"## Agent\n\n{text}" if fields["text"].strip() else ""
+        case "run.finished":
+            return f"*{_ENDS[fields['status']]}*" if fields["status"] in _ENDS else ""
         case "thinking.completed":
             return f"### Thinking\n\n{_quoted(fields['text'])}" if fields["text"].strip() else ""
         case "tool.called":
@@ -40,7 +52,7 @@ def markdown_of(fields: dict[str, Any]) -> str:
             return ""
 
 
-def printed_of(fields: dict[str, Any]) -> str:
+def printed_of(fields: dict[str, Any], *, is_cut: bool = False) -> str:
     """As `markdown_of`, for pages: headings of what was written stand below the one that says whose it is, and what the
     person wrote is no Markdown, as in the page."""
     if fields["type"] == "message.user":
@@ -49,7 +61,7 @@ def printed_of(fields: dict[str, Any]) -> str:
             "text": _plain(fields["text"]),
             "attachments": [_plain(one) for one in fields["attachments"]],
         }
-    text = markdown_of(fields)
+    text = markdown_of(fields, is_cut=is_cut)
     head, line, rest = text.partition("\n")
     return f"{head} {{#sec-{fields['seq']}}}{line}{rest}" if head.startswith("#") else text
 

@@ -34,7 +34,12 @@ def shown_fields(event: Event, include: Collection[str]) -> Fields | None:
         return None
     fields = _said(event, "files" in include)
     if fields is None and isinstance(payload, ThinkingCompleted) and "thinking" in include:
-        fields = {"message_id": payload.message_id, "text": payload.text, "duration_ms": payload.duration_ms}
+        fields = {
+            "message_id": payload.message_id,
+            "text": payload.text,
+            "duration_ms": payload.duration_ms,
+            "seen_seq": payload.seen_seq,
+        }
     if fields is None and "tools" in include:
         fields = _worked(event)
     if fields is None:
@@ -60,7 +65,12 @@ def _said(event: Event, with_files: bool) -> Fields | None:
             "attachments": list(payload.attachments) if with_files else [],
         }
     if isinstance(payload, MessageCompleted):
-        return {"message_id": payload.message_id, "text": payload.text, "partial": payload.partial}
+        return {
+            "message_id": payload.message_id,
+            "text": payload.text,
+            "partial": payload.partial,
+            "seen_seq": payload.seen_seq,
+        }
     if isinstance(payload, QuestionAsked):
         questions = [{"id": one.id, "text": one.text, "options": list(one.options)} for one in payload.questions]
         return {"question_id": payload.question_id, "questions": questions}
@@ -86,6 +96,7 @@ def _worked(event: Event) -> Fields | None:
             "name": payload.name,
             "arguments": payload.arguments,
             "phrase": payload.phrase,
+            "seen_seq": payload.seen_seq,
         }
     if isinstance(payload, ToolFinished):
         body = payload.body
