@@ -829,6 +829,7 @@ const zh: Texts = {
     unknown: '由命令改动',
     removed: '已删除',
     cut: '太长，无法在此显示',
+    rewritten: '整份写入',
   },
   lightbox: { enlarge: '放大：{name}', previous: '上一张图片', next: '下一张图片', open: '在文件中显示' },
   prose: {
