@@ -106,6 +106,7 @@ export default {
     reconnecting: 'Reconnecting',
     thinking: 'Thinking',
     working: 'Working',
+    held: 'Waits until you hand back',
     writing: 'Writing',
     compacting: 'Summing up',
     waiting: 'Waiting for you',
@@ -127,6 +128,7 @@ export default {
     queued: 'Waiting for its turn',
     thinking: 'Thinking',
     working: 'Working',
+    held: 'Waits until you hand back',
     writing: 'Writing',
     compacting: 'Summing up the conversation',
     preparing: 'Preparing the next step',
@@ -293,6 +295,8 @@ export default {
     more: 'More examples',
     title: 'What shall we work on?',
     text: 'The agent has a computer of its own. It runs commands, writes files and uses a browser there, and you watch it live.',
+    textUnused:
+      'You ask, the agent answers. With this preset it does not use the computer: it runs nothing and writes no files.',
     textWithout: 'You ask, the agent answers. It has no computer here: it runs nothing and writes no files.',
     notice: 'This is the demo model: its words are scripted, what it does on the computer is real.',
     screens: 'Your last computers',
@@ -437,6 +441,7 @@ export default {
   composer: {
     drop: 'Drop files to attach them',
     offered: 'Commands, skills and files',
+    filesHeld: 'This preset has no computer to read files with. Choose another one, or remove the files.',
     noFiles: 'This preset has no computer, so the agent can’t read files.',
     label: 'Write a message',
     message: 'Message',

@@ -54,4 +54,17 @@ describe('EmptyState', () => {
       ['Plan a herb garden', {}],
     ])
   })
+  it('says that there is no computer only where there is none', () => {
+    useModels().list = [real]
+    usePresets().list = [aPreset('chat', { is_default: true, has_computer: false })]
+    for (const [isComputerThere, said] of [
+      [false, 'It has no computer here'],
+      [true, 'With this preset it does not use the computer'],
+    ] as const) {
+      const props = { preset: 'chat', model: null, isComputerThere }
+      const { container, unmount } = render(EmptyState, { props, global: { plugins: [i18n] } })
+      expect(container.textContent).toContain(said)
+      unmount()
+    }
+  })
 })
