@@ -48,6 +48,21 @@ describe('files of the composer', () => {
     await userEvent.type(field(), '{Enter}')
     expect(emitted()['send']).toEqual([['look', ['in/good.txt', 'in/slow.txt'], false]])
   })
+  it('shows a picture that is to go along, and lets it go with it', async () => {
+    const [made, gone] = [vi.spyOn(URL, 'createObjectURL'), vi.spyOn(URL, 'revokeObjectURL')]
+    made.mockReturnValue('blob:here')
+    const { container } = show({ sessionId: 'pictures' })
+    const picker = screen.getByLabelText('Attach files', { selector: 'input' })
+    await userEvent.upload(picker, new File(['x'], 'good.txt', { type: 'image/png' }))
+    await screen.findByText('good.txt')
+    await userEvent.upload(picker, new File(['a,b'], 'slow.txt', { type: 'text/csv' }))
+    const pictures = () => [...container.querySelectorAll('li img')].map((one) => one.getAttribute('src'))
+    expect(pictures()).toEqual(['blob:here'])
+    gone.mockClear()
+    await userEvent.click(screen.getByRole('button', { name: 'Remove good.txt' }))
+    expect([pictures(), gone.mock.calls]).toEqual([[], [['blob:here']]])
+    vi.restoreAllMocks()
+  })
   it('has nothing to send where all there is did not arrive', async () => {
     show({ sessionId: 'nothing' })
     const picker = screen.getByLabelText('Attach files', { selector: 'input' })
