@@ -327,6 +327,22 @@ export default {
       title12: 'Research, and write two pages',
       text12: 'Research how machines learned language',
     },
+    research: {
+      title1: 'Search papers',
+      text1: 'Search papers about neural networks',
+      title2: 'Compare, with citations',
+      text2: 'Research how machines learned language',
+      title3: 'Gather what is known',
+      text3: 'Make a report about language models',
+    },
+    writing: {
+      title1: 'Begin a report',
+      text1: 'Draft a report about green tea',
+      title2: 'Order your thoughts',
+      text2: 'Outline an article about green tea',
+      title3: 'See a text revised',
+      text3: 'Show me a revision',
+    },
     demoTalk: {
       title1: 'Be asked something',
       text1: 'Ask me what I would like to learn',

@@ -67,4 +67,18 @@ describe('EmptyState', () => {
       unmount()
     }
   })
+  it('offers examples of the preset', () => {
+    useModels().list = [demo]
+    usePresets().list = [aPreset('general', { is_default: true }), aPreset('research'), aPreset('writing')]
+    for (const [preset, texts] of [
+      ['research', ['Search papers about neural networks', 'Research how machines learned language']],
+      ['writing', ['Draft a report about green tea', 'Outline an article about green tea', 'Show me a revision']],
+    ] as const) {
+      const { container, unmount } = render(EmptyState, { props: { preset, model: null }, global: { plugins: [i18n] } })
+      for (const text of texts) expect(container.textContent).toContain(text)
+      expect(container.querySelectorAll('ul > li')).toHaveLength(3)
+      expect(screen.queryByRole('button', { name: 'More examples' })).toBeNull()
+      unmount()
+    }
+  })
 })
