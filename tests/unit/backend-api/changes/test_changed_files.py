@@ -78,8 +78,8 @@ def test_a_file_that_is_written_over_shows_what_it_lost() -> None:
 
 
 def test_a_file_of_which_nobody_knows_what_it_lost_is_told_as_written_over() -> None:
-    for known in ({}, {"replaced": True}, {"replaced": True, "diff": "@@ -1 +1 @@\n-hel[... left out ...]"}):
-        (found,) = files(wrote("a.txt", "new", **known))
+    for replaced, diff in ((None, None), (True, None), (True, "@@ -1 +1 @@\n-hel[... left out ...]")):
+        (found,) = files(wrote("a.txt", "new", replaced=replaced, diff=diff))
         assert (found.added, found.removed, found.is_rewritten) == (1, 0, True)
     made = wrote("a.txt", "one", replaced=False)
     for more in ([], wrote("a.txt", "two", replaced=True)):
