@@ -118,13 +118,16 @@ class ShellDisplay(BaseModel):
 
 
 class FileDisplay(BaseModel):
-    """File view: a file read or written."""
+    """File view: a file read or written. Of a write `replaced` says whether there was a file (None: unknown), and
+    `diff` what changed in it, unless that is too long or the file was no text."""
 
     type: Literal["file"] = "file"
     path: Path
     operation: Literal["read", "write", "append", "delete", "move", "list", "find", "search"]
     size: Count | None = None
     entries: list[Path] | None = Field(default=None, max_length=MAX_LISTED)
+    replaced: bool | None = None
+    diff: Text | None = None
 
 
 class DiffDisplay(BaseModel):

@@ -45,6 +45,7 @@ export default {
     unknown: 'changed by a command',
     removed: 'deleted',
     cut: 'too long to show here',
+    rewritten: 'written as a whole',
   },
   otherDraft: {
     text: 'Another draft was written elsewhere: “{beginning}”',

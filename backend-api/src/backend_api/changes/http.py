@@ -23,6 +23,9 @@ class ChangedFileBody(AnswerBody):
     is_known: bool = Field(description="false: only that it changed is known, as by a command.")
     is_removed: bool = Field(description="It was there before, and is deleted.")
     is_cut: bool = Field(description="Its differences are left out, as there are too many.")
+    is_rewritten: bool = Field(
+        description="It was written over, and what that removed is not known: `removed` does not count it."
+    )
     diffs: list[str] = Field(description="Unified. One, unless something unknown happened to the file in between.")
 
 

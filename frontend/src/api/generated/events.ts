@@ -326,7 +326,8 @@ export interface ShellDisplay {
   background: ('running' | 'ended' | 'timed_out' | 'stopped' | 'unknown') | null
 }
 /**
- * File view: a file read or written.
+ * File view: a file read or written. Of a write `replaced` says whether there was a file (None: unknown), and
+ * `diff` what changed in it, unless that is too long or the file was no text.
  */
 export interface FileDisplay {
   type: 'file'
@@ -334,6 +335,8 @@ export interface FileDisplay {
   operation: 'read' | 'write' | 'append' | 'delete' | 'move' | 'list' | 'find' | 'search'
   size: number | null
   entries: string[] | null
+  replaced: boolean | null
+  diff: string | null
 }
 /**
  * Edit view: unified diff of one file.

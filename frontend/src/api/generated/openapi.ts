@@ -496,6 +496,10 @@ export interface ChangedFileBody {
    */
   is_cut: boolean
   /**
+   * It was written over, and what that removed is not known: `removed` does not count it.
+   */
+  is_rewritten: boolean
+  /**
    * Unified. One, unless something unknown happened to the file in between.
    */
   diffs: string[]

@@ -54,4 +54,31 @@ describe('EmptyState', () => {
       ['Plan a herb garden', {}],
     ])
   })
+  it('says that there is no computer only where there is none', () => {
+    useModels().list = [real]
+    usePresets().list = [aPreset('chat', { is_default: true, has_computer: false })]
+    for (const [isComputerThere, said] of [
+      [false, 'It has no computer here'],
+      [true, 'With this preset it does not use the computer'],
+    ] as const) {
+      const props = { preset: 'chat', model: null, isComputerThere }
+      const { container, unmount } = render(EmptyState, { props, global: { plugins: [i18n] } })
+      expect(container.textContent).toContain(said)
+      unmount()
+    }
+  })
+  it('offers examples of the preset', () => {
+    useModels().list = [demo]
+    usePresets().list = [aPreset('general', { is_default: true }), aPreset('research'), aPreset('writing')]
+    for (const [preset, texts] of [
+      ['research', ['Search papers about neural networks', 'Research how machines learned language']],
+      ['writing', ['Draft a report about green tea', 'Outline an article about green tea', 'Show me a revision']],
+    ] as const) {
+      const { container, unmount } = render(EmptyState, { props: { preset, model: null }, global: { plugins: [i18n] } })
+      for (const text of texts) expect(container.textContent).toContain(text)
+      expect(container.querySelectorAll('ul > li')).toHaveLength(3)
+      expect(screen.queryByRole('button', { name: 'More examples' })).toBeNull()
+      unmount()
+    }
+  })
 })

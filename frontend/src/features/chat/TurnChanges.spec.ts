@@ -40,6 +40,12 @@ it("names a file that is deleted or too long, of which the first can't be opened
   await userEvent.click(screen.getByRole('button', { name: /Open/ }))
   expect(openFile.mock.calls).toEqual([['long.csv']])
 })
+it('does not say that a file lost nothing when nobody knows', async () => {
+  const over = { path: 'a.txt', added: 1, removed: 0, isKnown: true, isRewritten: true, diffs: ['+new'] }
+  render(TurnChanges, { props: { changes: [over] }, global: { plugins: [i18n] } })
+  await userEvent.click(screen.getByRole('button', { name: '1 file changed +1' }))
+  expect(screen.getByText('written as a whole').closest('li')?.textContent).not.toContain('−0')
+})
 it('is written in Chinese too', () => {
   i18n.global.locale.value = 'zh'
   show()

@@ -50,6 +50,13 @@ function show(steps: readonly ToolItem[], activity = '') {
   const props = { work, sessionId: 's', activity, since: null, isFound: false }
   return render(WorkFold, { props, global: { plugins: [i18n, pinia] } })
 }
+it('counts no time of the work while it waits until the person hands back', () => {
+  const step = call(1, { outcome: 'running', startedAt: null, durationMs: null })
+  const work: WorkItem = { kind: 'work', key: 'work:1', steps: [step], durationMs: null }
+  const props = { work, sessionId: 's', activity: 'Waits until you hand back', since: '2026-01-01T00:00:00Z' }
+  render(WorkFold, { props: { ...props, isHeld: true, isFound: false }, global: { plugins: [i18n, createPinia()] } })
+  expect(screen.getByRole('button').textContent).toBe('Waits until you hand back')
+})
 const lines = (container: Element): number => container.querySelectorAll('button, p, li').length
 
 describe('WorkFold', () => {
@@ -88,7 +95,15 @@ describe('WorkFold', () => {
   it('has what was written beside it while it runs', () => {
     const wrote = call(1, {
       name: 'file_write',
-      display: { type: 'file', path: 'notes/a.md', operation: 'write', size: 1, entries: null },
+      display: {
+        type: 'file',
+        path: 'notes/a.md',
+        operation: 'write',
+        size: 1,
+        entries: null,
+        replaced: null,
+        diff: null,
+      },
     })
     show([wrote, call(2)], 'Working')
     expect(screen.getByRole('button', { name: 'a.md' })).toBeTruthy()

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { WireEvent } from '@/api/types'
+import { activityOf } from './activity'
 import { reduce } from './reducer'
 import { emptyTranscript } from './transcript'
 
@@ -43,6 +44,32 @@ describe('the time of a call', () => {
   })
   it('goes on for what needs no computer', () => {
     expect(begun(called(1, false), computer(2, 'starting'), called(3, false))).toEqual([second(1), second(3)])
+  })
+})
+
+describe('while a person controls the computer', () => {
+  const run = stored(2, { type: 'run.started', model: 'm', message_id: 'u', worker: 'w', attempt: 1 })
+  const taken = stored(4, { type: 'control.taken', client: 'x', holder: 'you' })
+  const back = stored(7, { type: 'control.returned', client: 'x', by: 'person', note: null })
+  const state = (...events: WireEvent[]) => [computer(1, 'ready'), ...events].reduce(reduce, emptyTranscript)
+
+  it('what is called waits until they hand it back, and only then takes time', () => {
+    const waiting = state(run, called(3), taken, called(5), called(6, false))
+    expect(waiting.items.map((item) => item.kind === 'tool' && item.startedAt)).toEqual([second(3), null, null])
+    expect(activityOf(waiting).kind).toBe('held')
+    const after = state(run, called(3), taken, called(5), called(6, false), back)
+    expect(after.items.map((item) => item.kind === 'tool' && item.startedAt)).toEqual([second(3), second(7), second(7)])
+    expect([activityOf(after).kind, after.computer.driver]).toEqual(['working', null])
+  })
+  it('the run takes no time of it either', () => {
+    const ended = stored(9, { ...{ type: 'run.finished', status: 'completed', reason: null }, duration_ms: 8000 })
+    const at = (event: WireEvent, seq: number) => ({ ...event, seq }) as WireEvent
+    const told = { ...at(ended, 6), retryable: false, files: [], usage: {} } as unknown as WireEvent
+    expect(state(run, at(taken, 3), called(4), at(back, 5), told).items.at(-1)).toMatchObject({
+      kind: 'end',
+      durationMs: 5000,
+    })
+    expect(activityOf(state(run, called(3), taken)).kind).toBe('working')
   })
 })
 

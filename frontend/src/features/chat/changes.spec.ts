@@ -25,3 +25,27 @@ it('counts the lines that edits and writes of this run added and removed', () =>
     ['c.png', 0, 0, false],
   ])
 })
+
+it('tells what a file lost that was written over, and counts nothing where that is not known', () => {
+  const over = (path: string, more: object, content = 'new') =>
+    call({ type: 'file', path, operation: 'write', ...more }, { content })
+  const last = end(['known.txt', 'made.txt', 'blind.txt', 'same.txt'])
+  const changes = changesOf(
+    [
+      over('known.txt', { replaced: true, diff: '@@ -1 +1 @@\n-hello\n+new' }),
+      over('made.txt', { replaced: false, diff: null }),
+      over('made.txt', { replaced: true, diff: null }),
+      over('blind.txt', { replaced: true, diff: null }),
+      over('same.txt', { replaced: true, diff: '' }),
+      last,
+    ],
+    last,
+  )
+  expect(changes.map((one) => [one.path, one.added, one.removed, one.isKnown, one.isRewritten])).toEqual([
+    ['known.txt', 1, 1, true, false],
+    ['made.txt', 2, 0, true, false],
+    ['blind.txt', 1, 0, true, true],
+    ['same.txt', 0, 0, true, false],
+  ])
+  expect(changes[3]?.diffs).toEqual([])
+})

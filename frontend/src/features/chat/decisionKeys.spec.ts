@@ -94,6 +94,42 @@ it('are letters like any others where something is written', async () => {
   expect(screen.getByRole<HTMLInputElement>('textbox').value).toBe('yny')
   expect(decisions()).toEqual([])
 })
+it('act in the message box while nothing is in it, and are shown only as long as they act', async () => {
+  const card = show()
+  const box = document.createElement('textarea')
+  box.dataset['isEmpty'] = ''
+  document.body.append(box)
+  await see(card)
+  settle()
+  const shown = () => [...card.querySelectorAll('kbd')].map((key) => key.textContent)
+  await userEvent.click(box)
+  expect(shown()).toEqual(['Y', 'N'])
+  await userEvent.keyboard('o')
+  expect(shown()).toEqual([])
+  await userEvent.keyboard('y')
+  expect([box.value, decisions()]).toEqual(['oy', []])
+  await userEvent.clear(box)
+  box.dispatchEvent(new KeyboardEvent('keydown', { key: 'y', bubbles: true, isComposing: true }))
+  expect(decisions()).toEqual([])
+  await userEvent.click(screen.getByRole('textbox', { name: /If you refuse/ }))
+  expect(shown()).toEqual([])
+  await userEvent.click(box)
+  await userEvent.keyboard('y')
+  expect([box.value, decisions()]).toEqual(['', [{ decision: 'approve' }]])
+  box.remove()
+})
+it('are neither shown nor taken where there is nothing but touch', async () => {
+  vi.stubGlobal('matchMedia', (query: string) => ({
+    matches: query.includes('coarse'),
+    addEventListener: () => undefined,
+    removeEventListener: () => undefined,
+  }))
+  const card = show()
+  await see(card)
+  settle()
+  await userEvent.keyboard('y')
+  expect([card.querySelector('kbd'), decisions()]).toEqual([null, []])
+})
 it('mean no card where two are in view', async () => {
   const [first, second] = [show('a'), show('b')]
   await see(first)

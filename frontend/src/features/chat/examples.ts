@@ -30,7 +30,7 @@ export function sceneAt(preset: string | null | undefined, at: number): Scene {
 
 /** The demo model only does what is in its script. What an example needs of the conversation that it begins: */
 export const demoExamples: Record<
-  'demo' | 'demoTalk',
+  'demo' | 'demoTalk' | 'research' | 'writing',
   readonly { readonly scene: Scene; readonly options: ChosenOptions }[]
 > = {
   demo: [
@@ -47,9 +47,25 @@ export const demoExamples: Record<
     { scene: 'terminal', options: {} },
     { scene: 'document', options: {} },
   ],
+  research: [
+    { scene: 'list', options: {} },
+    { scene: 'document', options: {} },
+    { scene: 'answer', options: {} },
+  ],
+  writing: [
+    { scene: 'document', options: {} },
+    { scene: 'list', options: {} },
+    { scene: 'answer', options: {} },
+  ],
   demoTalk: [
     { scene: 'decision', options: {} },
     { scene: 'answer', options: {} },
     { scene: 'terminal', options: {} },
   ],
+}
+
+/** Those of a preset: some have their own. */
+export function demoOf(preset: string | undefined, hasComputer: boolean): keyof typeof demoExamples {
+  if (!hasComputer) return 'demoTalk'
+  return preset === 'research' || preset === 'writing' ? preset : 'demo'
 }

@@ -131,7 +131,9 @@ describe('folded', () => {
   })
   it('names each file that was written once', () => {
     const wrote = (path: string, operation: 'read' | 'write') =>
-      tool(path + operation, { display: { type: 'file', path, operation, size: 1, entries: null } })
+      tool(path + operation, {
+        display: { type: 'file', path, operation, size: 1, entries: null, replaced: null, diff: null },
+      })
     const edited = tool('e', { display: { type: 'diff', path: 'a.md', diff: '' } })
     expect(filesMade([wrote('a.md', 'write'), wrote('b.md', 'read'), edited])).toEqual(['a.md'])
   })

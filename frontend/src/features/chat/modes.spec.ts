@@ -8,7 +8,7 @@ import { usePresets, useUserSettings } from '@/features/settings'
 import { i18n } from '@/i18n'
 import { json, startFakeServer } from '@/shared/testing/fakeServer'
 import { aPreset } from '@/shared/testing/presets'
-import { choiceOf, modeOn, namedMode, offeredModes } from './modes'
+import { choiceOf, isNamedApart, modeOn, namedMode, offeredModes } from './modes'
 import ModeChip from './ModeChip.vue'
 import { useChosen } from './useChosen'
 
@@ -105,4 +105,7 @@ it('changes an open conversation in one step', async () => {
   await useChosen(() => 's').pickMode('mode:research')
   const changes = server.calls.filter(({ method }) => method === 'PATCH').map(({ body }) => body)
   expect(changes).toEqual([{ preset: 'research', options: { enable_plan_mode: null } }])
+})
+it('is named apart from the preset only where the preset does not say it', () => {
+  expect((['plan', 'research', 'write', 'code', null] as const).filter(isNamedApart)).toEqual(['plan'])
 })

@@ -36,6 +36,9 @@ export function choiceOf(mode: Mode): { preset: string | null; options: { enable
   return { preset, options: { enable_plan_mode: plans ? true : null } }
 }
 
+/** Whether it is more than a preset, which is named beside the message by itself. */
+export const isNamedApart = (mode: Mode | null): mode is Mode => mode !== null && MODES[mode].preset === null
+
 /** The one that is on: none where the agent works as usual, with the preset that every conversation begins with. */
 export function modeOn(plans: boolean, preset: string | null, usual: string | null): Mode | null {
   if (plans) return 'plan'

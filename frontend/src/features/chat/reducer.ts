@@ -7,7 +7,8 @@ import { nameInText } from '@/shared/lib/invisibleCharacters'
 import { layAgentDelta, withoutAgentOf, withoutStored } from './agentTexts'
 import { backgroundNote } from './backgroundNote'
 import { asking, cutOutcome, finished, started, toolItem, withOutput } from './calls'
-import { isAwaited, isMissing, withSandboxEvent } from './computerState'
+import { isMissing, withSandboxEvent } from './computerState'
+import { handedBack, heldBack, timeTools } from './held'
 import { dropLive, layDelta, withoutLive } from './live'
 import { isLaterThan, unreadFrom } from './order'
 import { otherPath } from './otherPath'
@@ -46,7 +47,10 @@ function reduceOfAgent(before: Transcript, event: StoredEvent): Transcript {
   const state = agentTexts === before.agentTexts ? before : { ...before, agentTexts }
   if (event.type === 'usage.updated') return { ...state, usage: event.usage }
   if (event.type === 'teammate.updated') return { ...state, items: withTeammate(state.items, event) }
-  const next = { ...state, items: reduceInner(state.items, event, isMissing(state.computer)) }
+  const next = {
+    ...state,
+    items: reduceInner(state.items, event, isMissing(state.computer) || !!state.computer.driver),
+  }
   return event.type === 'approval.requested' ? begunWait(next, event.at) : next
 }
 
@@ -108,9 +112,12 @@ function reduceStored(state: Transcript, event: StoredEvent): Transcript {
       return place(settled, { ...thought, key: `thinking:${messageId}` }, event.seen_seq)
     }
     case 'tool.called':
-      return place(state, toolItem(event, isMissing(state.computer)), event.seen_seq)
+      return heldBack(place(state, toolItem(event, isMissing(state.computer)), event.seen_seq), event)
     case 'tool.started':
-      return changeTool(state, event.call_id, (item) => started(item, event, isMissing(state.computer)))
+      return heldBack(
+        changeTool(state, event.call_id, (item) => started(item, event, isMissing(state.computer))),
+        event,
+      )
     case 'tool.finished':
       return changeTool({ ...state, agentTexts: withoutAgentOf(state, event.call_id) }, event.call_id, (item) =>
         finished(item, event, outcomeByPerson(state.items, event.call_id)),
@@ -157,7 +164,7 @@ function reduceStored(state: Transcript, event: StoredEvent): Transcript {
     case 'control.taken':
       return { ...state, computer: { ...state.computer, driver: { client: event.client, holder: event.holder } } }
     case 'control.returned':
-      return { ...state, computer: { ...state.computer, driver: null } }
+      return handedBack(state, event.at)
     case 'attachment.read':
     case 'mcp.updated': // What people are to know of either is a notice beside it.
     case 'plan.entered':
@@ -222,18 +229,6 @@ function place(state: Transcript, item: Item, seenSeq: number): Transcript {
   const isCut = item.kind === 'assistant' && last?.kind === 'note' && last.code === 'length'
   const at = Math.min(unreadFrom(state.items, seenSeq), state.items.length - Number(isCut))
   return at === state.items.length ? append(state, item) : { ...state, items: state.items.toSpliced(at, 0, item) }
-}
-
-/** What runs on the computer begins once that is there; until then no time of it passes. */
-function timeTools(state: Transcript, at: string): Transcript {
-  const isReady = state.computer.status === 'ready'
-  if (!isReady && !isAwaited(state.computer)) return state
-  const items = withOpenCalls(state.items, (item) =>
-    item.outcome === 'running' && item.needsComputer
-      ? { ...item, startedAt: isReady ? (item.startedAt ?? at) : null }
-      : item,
-  )
-  return { ...state, items }
 }
 
 function changeTool(state: Transcript, callId: string, change: (item: ToolItem) => ToolItem): Transcript {

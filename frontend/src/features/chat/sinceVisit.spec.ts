@@ -37,7 +37,16 @@ const turn = (seq: number, text: string) => {
 }
 const EVENTS = [...turn(1, 'seen'), ...turn(5, 'first new'), ...turn(9, 'second new')]
 const changed = (path: string, more: Partial<ChangedFile> = {}): ChangedFile => ({
-  ...{ path, added: 2, removed: 1, is_known: true, is_removed: false, is_cut: false, diffs: ['@@ -1 +1 @@\n-x\n+y'] },
+  ...{
+    path,
+    added: 2,
+    removed: 1,
+    is_known: true,
+    is_removed: false,
+    is_cut: false,
+    is_rewritten: false,
+    diffs: ['@@ -1 +1 @@\n-x\n+y'],
+  },
   ...more,
 })
 const session = (read_seq: number, unread: number): Session => ({

@@ -15,7 +15,7 @@ import {
   type ChosenOptions,
 } from '@/features/settings'
 import { keepChoices, NO_CHOICES, recallChoices, type FirstChoices } from './firstChoices'
-import { choiceOf, modeOf, modeOn, type Mode } from './modes'
+import { choiceOf, isNamedApart, modeOf, modeOn, type Mode } from './modes'
 
 /** Preset, model and options of a conversation, or of the one that is about to begin. */
 export function useChosen(sessionId: () => string | null): {
@@ -25,6 +25,8 @@ export function useChosen(sessionId: () => string | null): {
   options: ComputedRef<ChosenOptions>
   /** How the agent works, where that is not as usual. */
   mode: ComputedRef<Mode | null>
+  /** The same, where the preset does not say it. */
+  chip: ComputedRef<Mode | null>
   create: () => Promise<string>
   /** The computer that it works on, as it begins; null: the usual one. */
   target: ComputedRef<string | null>
@@ -63,6 +65,7 @@ export function useChosen(sessionId: () => string | null): {
     () => layered({ enable_plan_mode: plansBelow(preset.value) }, options.value).enable_plan_mode === true,
   )
   const mode = computed(() => modeOn(plans.value, preset.value, presets.standard?.id ?? null))
+  const chip = computed(() => (isNamedApart(mode.value) ? mode.value : null))
 
   function keepFirst(chosen: Partial<FirstChoices>): void {
     first.value = { ...first.value, ...chosen }
@@ -118,7 +121,7 @@ export function useChosen(sessionId: () => string | null): {
   const asksFirst = computed(() => isRemoteHost(target.value))
   const pickTarget = (id: string | null): void => keepFirst({ target: id })
   return {
-    ...{ preset, model, options, mode, create, target, asksFirst },
+    ...{ preset, model, options, mode, chip, create, target, asksFirst },
     ...{ pickTarget, pickPreset, pickMode, leaveMode, pickModel, change },
   }
 }

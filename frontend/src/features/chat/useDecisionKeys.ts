@@ -1,6 +1,6 @@
-import { useElementVisibility, useEventListener } from '@vueuse/core'
-import { computed, onScopeDispose, shallowReactive, watch, type ComputedRef, type Ref } from 'vue'
-import { isTaken } from '@/shared/lib/takesKeys'
+import { useElementVisibility, useEventListener, useMediaQuery } from '@vueuse/core'
+import { computed, onScopeDispose, shallowReactive, shallowRef, watch, type ComputedRef, type Ref } from 'vue'
+import { isComposed, takesKeys } from '@/shared/lib/takesKeys'
 
 export const APPROVE_KEY = 'Y'
 export const REFUSE_KEY = 'N'
@@ -12,9 +12,15 @@ const SEEN_PX = 48
 /** The cards that wait for the person and are in view: of two nobody knows which one a key means. */
 const inView = shallowReactive(new Set<object>())
 
+/** Whether a letter is written where the focus is. A message that is not begun may wait until the card is decided. */
+function isWritten(target: EventTarget | null): boolean {
+  const isBegun = !(target instanceof HTMLTextAreaElement && 'isEmpty' in target.dataset && target.value === '')
+  return isBegun && takesKeys(target)
+}
+
 /**
- * One key approves and one refuses what this card asks, while it is the only one in view and nothing is being written.
- * True: the keys act on this card now.
+ * One key approves and one refuses what this card asks, while it is the only one in view and nothing is being written;
+ * never where there is nothing but touch, whose keyboard comes up to write. True: the keys act on this card now.
  */
 export function useDecisionKeys(
   card: Readonly<Ref<HTMLElement | null>>,
@@ -34,15 +40,21 @@ export function useDecisionKeys(
     { immediate: true },
   )
   onScopeDispose(() => inView.delete(self))
-  const isMeant = computed(() => inView.size === 1 && inView.has(self))
+  const isTouchOnly = useMediaQuery('(pointer: coarse) and (not (any-pointer: fine))')
+  const isWriting = shallowRef(isWritten(document.activeElement))
+  useEventListener(document, ['focusin', 'focusout', 'input', 'keyup'], () => {
+    isWriting.value = isWritten(document.activeElement)
+  })
+  const isMeant = computed(() => inView.size === 1 && inView.has(self) && !isTouchOnly.value)
 
   useEventListener(document, 'keydown', (event: KeyboardEvent) => {
-    if (!isMeant.value || event.repeat || event.ctrlKey || event.metaKey || event.altKey || isTaken(event)) return
+    if (!isMeant.value || event.repeat || event.ctrlKey || event.metaKey || event.altKey) return
+    if (event.defaultPrevented || isComposed(event) || isWritten(event.target)) return
     const key = event.key.toUpperCase()
     if ((key !== APPROVE_KEY && key !== REFUSE_KEY) || performance.now() - since < SETTLED_MS) return
     event.preventDefault()
     if (key === APPROVE_KEY) acts.approve()
     else acts.refuse()
   })
-  return isMeant
+  return computed(() => isMeant.value && !isWriting.value)
 }

@@ -31,8 +31,17 @@ export function useSinceVisit(sessionId: string, rows: Readonly<Ref<readonly Row
       const { files } = await call<FileChanges>('GET', `/sessions/${sessionId}/changes`, { query: { after } })
       if (asked !== after) return
       const changes = files.map((file): FileChange => {
-        const { path, added, removed, is_known: isKnown, is_removed: isRemoved, is_cut: isCut, diffs } = file
-        return { path, added, removed, isKnown, isRemoved, isCut, diffs }
+        const {
+          path,
+          added,
+          removed,
+          is_known: isKnown,
+          is_removed: isRemoved,
+          is_cut: isCut,
+          is_rewritten: isRewritten,
+          diffs,
+        } = file
+        return { path, added, removed, isKnown, isRemoved, isCut, isRewritten, diffs }
       })
       found.value = changes.length > 0 ? { after, changes } : null
     } catch {

@@ -143,6 +143,16 @@ describe('what a stranger sees', () => {
       expect(path).not.toContain('secret')
     }
   })
+  it('says what calls did, not what they were doing', async () => {
+    const [user, called, finished] = said
+    const items = [
+      user,
+      { ...called, name: 'shell_exec', arguments: { command: 'ls' }, phrase: 'Running ls' },
+      finished,
+    ]
+    page({ ...whole, 'GET /shared/l1/events': () => json({ items, last_seq: 6, has_more: false }) })
+    expect(await screen.findByText('Ran ls')).toBeTruthy()
+  })
   it('asks for the passphrase, and opens with it', async () => {
     let isOpen = false
     page({

@@ -153,6 +153,14 @@ describe('ToolCardView', () => {
     const { container } = show({ name: 'file_read', outcome: 'failed', preview })
     expect(container.querySelector('[data-reason]')?.textContent).toBe(reason)
   })
+  it('says the exit code once, beside what the command said last', () => {
+    const { container } = show({
+      outcome: 'failed',
+      preview: 'ls: cannot access x\n[exit code 2]',
+      display: { type: 'shell', command: 'ls x', shell: 'main', exit_code: 2, cwd: '/workspace', background: null },
+    })
+    expect(container.querySelector('[data-reason]')?.textContent).toBe('Exit code 2 · ls: cannot access x')
+  })
   it('tells the exit code of a command that failed', async () => {
     show({
       outcome: 'failed',

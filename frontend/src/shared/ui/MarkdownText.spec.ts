@@ -1,7 +1,9 @@
 // @vitest-environment jsdom
 import { cleanup, render, screen, within } from '@testing-library/vue'
 import { afterEach, describe, expect, it, vi } from 'vitest'
+import { defineComponent, h } from 'vue'
 import { i18n } from '@/i18n'
+import { offerOpenFile } from '@/shared/lib/openFile'
 import MarkdownText from './MarkdownText.vue'
 
 afterEach(cleanup)
@@ -64,4 +66,22 @@ describe('what is no text of the answer', () => {
     show('> [!TIP]\n> Short.')
     expect(screen.getByText('Tip')).toBeTruthy()
   })
+})
+
+it('names a file as text where none can be opened', async () => {
+  const text = 'See [notes](notes/tour.md) and [the site](https://example.com).'
+  const { container, rerender } = render(MarkdownText, { props: { text }, global: { plugins: [i18n] } })
+  const links = () => [...container.querySelectorAll('a')].map((link) => link.textContent)
+  await vi.waitFor(() => expect(container.textContent).toContain('See notes and the site.'))
+  expect(links()).toEqual(['the site'])
+  await rerender({ text: `${text} [More](more.md)` })
+  await vi.waitFor(() => expect(container.textContent).toContain('More'))
+  expect(links()).toEqual(['the site'])
+  cleanup()
+  const Page = defineComponent(() => {
+    offerOpenFile(() => undefined)
+    return () => h(MarkdownText, { text })
+  })
+  const page = render(Page, { global: { plugins: [i18n] } })
+  await vi.waitFor(() => expect(page.container.querySelectorAll('a')).toHaveLength(2))
 })

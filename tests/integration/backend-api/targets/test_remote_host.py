@@ -205,6 +205,8 @@ async def test_files_are_written_read_edited_found_moved_and_deleted(host: Host)
     work = host.sshd.home / "work"
     wrote = await host.call("file_write", path="src/a.py", content="one\ntwo\nthree\n")
     assert (wrote.success, wrote.changed_paths) == (True, ["src/a.py"])
+    again = await host.call("file_write", path="src/a.py", content="one\ntwo\nthree\n")
+    assert [one.display and one.display["replaced"] for one in (wrote, again)] == [False, True]
     (work / "src/a.py").chmod(0o755)
     await host.call("file_append", path="src/a.py", content="four\n")
     edited = await host.call("file_edit", path="src/a.py", old="two", new="2")

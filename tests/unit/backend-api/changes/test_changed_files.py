@@ -35,8 +35,8 @@ def called(display: dict[str, Any], text: str | None = None, *, success: bool = 
     return [*events, *(told([display["path"]]) if success else [])]
 
 
-def wrote(path: str, text: str, operation: str = "write") -> list[StoredPayload]:
-    return called({"type": "file", "path": path, "operation": operation}, text)
+def wrote(path: str, text: str, operation: str = "write", **told: bool | str | None) -> list[StoredPayload]:
+    return called({"type": "file", "path": path, "operation": operation, **told}, text)
 
 
 def edited(path: str, old: str, new: str, line: int = 1, *, success: bool = True) -> list[StoredPayload]:
@@ -64,6 +64,29 @@ def test_a_file_of_two_turns_has_its_one_difference() -> None:
 def test_a_file_that_is_as_before_or_came_and_went_is_left_out() -> None:
     back = [edited("a.py", "x", "y"), edited("a.py", "y", "x")]
     assert files(*back, wrote("b.md", "1"), told([], ("b.md",)), told(["out/c"]), told([], ("out",))) == []
+
+
+def test_a_file_that_is_written_over_shows_what_it_lost() -> None:
+    over = wrote("a.txt", "new", replaced=True, diff="@@ -1 +1 @@\n-hello\n+new")
+    (found,) = files(over)
+    assert (found.added, found.removed, found.is_rewritten) == (1, 1, False)
+    (joined,) = files(over, wrote("a.txt", "newer", replaced=True, diff="@@ -1 +1 @@\n-new\n+newer"))
+    assert joined.diffs == ("@@ -1,1 +1,1 @@\n-hello\n+newer",)
+    assert files(wrote("a.txt", "hello", replaced=True, diff="")) == []
+    (gone,) = files(over, told([], ("a.txt",)))
+    assert gone.is_removed
+
+
+def test_a_file_of_which_nobody_knows_what_it_lost_is_told_as_written_over() -> None:
+    for replaced, diff in ((None, None), (True, None), (True, "@@ -1 +1 @@\n-hel[... left out ...]")):
+        (found,) = files(wrote("a.txt", "new", replaced=replaced, diff=diff))
+        assert (found.added, found.removed, found.is_rewritten) == (1, 0, True)
+    made = wrote("a.txt", "one", replaced=False)
+    for more in ([], wrote("a.txt", "two", replaced=True)):
+        (found,) = files(made, more)
+        assert (found.added, found.is_rewritten) == (1, False)
+    (again,) = files(edited("a.txt", "x", "y"), told([], ("a.txt",)), made)
+    assert again.is_rewritten
 
 
 def test_a_file_that_was_there_and_is_deleted_is_told_as_that() -> None:

@@ -66,6 +66,7 @@ ALL = (
     "section_write",
     "citations_check",
     "section_refine",
+    "file_edit",
 )
 
 
@@ -87,10 +88,10 @@ async def say(turns: list[Turn], tools: tuple[str, ...] = ALL, system: str = "")
     return text, [part.request for part in parts if isinstance(part, ToolCallPart)]
 
 
-def suggestions(language: str) -> list[str]:
+def suggestions(language: str, of: str = "demo") -> list[str]:
     """What the front page sends for its examples, the first one for "see it work"."""
     texts = (ROOT / "frontend" / "src" / "i18n" / language).read_text()
-    examples = re.search(r"demo: \{(.*?)\n    \}", texts, re.DOTALL)
+    examples = re.search(rf"\n  first: \{{.*?\n    {of}: \{{(.*?)\n    \}}", texts, re.DOTALL)
     assert examples
     return re.findall(r"text\d+: '([^']+)'", examples.group(1))
 
@@ -246,6 +247,24 @@ async def test_each_example_of_the_front_page_shows_its_part_in_the_language_it_
     words = re.sub(r"\$\$.+?\$\$", "", text, flags=re.DOTALL)
     assert "{" not in words.replace('f"{kind}', "").replace("{minutes}", "")
     assert "$" not in words, "the page takes what stands between dollars for a formula"
+
+
+@pytest.mark.parametrize("language", ["en.ts", "zh.ts"])
+@pytest.mark.parametrize(
+    ("preset", "shown"),
+    [
+        ("research", [["papers_search"], ["task", "project_create", "outline_set"], SHOWN[1]]),
+        ("writing", [["file_write"], ["file_write"], ["file_write", "file_edit"]]),
+    ],
+)
+async def test_the_examples_of_presets_show_what_these_are_for(
+    language: str, preset: str, shown: list[list[str]]
+) -> None:
+    for asked, tools in zip(suggestions(language, preset), shown, strict=True):
+        text, calls = await play(asked)
+        assert [call.name for call in calls] == tools, asked
+        assert "{" not in text
+        assert ("演示模型" in text) == (language == "zh.ts")
 
 
 async def played(

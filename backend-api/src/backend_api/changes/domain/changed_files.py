@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from backend_api.agent.changed_files import MAX_FILES
@@ -25,7 +25,8 @@ _WORKSPACE = re.compile(r"^(?:/?workspace/|\./)")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangedFile:
     """A file that was changed, or `is_removed`. `is_known` is false if only that it changed is known, `is_cut` true if
-    its differences are left out; several of them could not be joined."""
+    its differences are left out; several of them could not be joined. `is_rewritten` is true if it was written over,
+    and nobody knows what that took from it: what is removed is then more than `removed`."""
 
     path: str
     added: int = 0
@@ -33,6 +34,7 @@ class ChangedFile:
     is_known: bool = False
     is_removed: bool = False
     is_cut: bool = False
+    is_rewritten: bool = False
     diffs: tuple[str, ...] = ()
 
 
@@ -45,11 +47,19 @@ class _File:
     is_open: bool = False
     is_unknown: bool = False
     unshown: int = 0
+    is_new: bool = False
+    is_rewritten: bool = False
 
     @property
     def length(self) -> int:
         """The lines that the next edit walks over."""
         return len(self.edits[-1].lines) if self.is_open else 1
+
+    def write_over(self, *, was_there: bool | None) -> None:
+        """It is about to be written: whether that takes something from what was there before these turns, nobody can
+        say unless it was not there, or was made in them."""
+        self.is_new = self.is_new or (was_there is False and not self.edits and not self.unshown)
+        self.is_rewritten = not self.is_new
 
     def write(self, text: str) -> None:
         """Everything before is gone."""
@@ -72,16 +82,17 @@ class _File:
         self.is_open = False
         self.unshown += lines
 
-    def change(self, diff: str) -> None:
-        """Join the difference to the last, or keep it apart."""
+    def change(self, diff: str) -> bool:
+        """Join the difference to the last, or keep it apart. Whether it could be read."""
         if self.is_open and _joins(self.edits[-1], diff):
-            return
+            return True
         edit = Edit()
         self.is_open = _joins(edit, diff)
         if self.is_open:
             self.edits.append(edit)
         else:
             self.is_unknown = True
+        return self.is_open
 
     def change_unseen(self) -> None:
         """Something changed it, and nobody knows how."""
@@ -135,11 +146,32 @@ class FileChanges:
             if (file := self._file(path)) is not None:
                 self._change(file, diff)
         elif kind == "file" and text is not None and (operation := display.get("operation")) in ("write", "append"):
-            if (file := self._file(path)) is not None:
-                self._write(file, text, is_appended=operation == "append")
+            self._take_write(path, display, text, is_appended=operation == "append")
         else:
             return
         self._told[path] = self._told.get(path, 0) + 1
+
+    def _take_write(self, path: str, display: Mapping[str, Any], text: str, *, is_appended: bool) -> None:
+        was_there, diff = display.get("replaced"), display.get("diff")
+        if self.gone.get(path):
+            # What the turns deleted before is not to be known any more.
+            was_there = None
+        if was_there is True and path not in self._files and path not in self.gone:
+            self._were_there.add(path)
+        if diff == "":
+            return
+        if (file := self._file(path)) is None:
+            return
+        if isinstance(diff, str) and self._changes_whole(file, diff):
+            return
+        if not is_appended:
+            file.write_over(was_there=was_there if isinstance(was_there, bool) else None)
+        self._write(file, text, is_appended=is_appended)
+
+    def _changes_whole(self, file: _File, diff: str) -> bool:
+        """Take a write as the change that it was, if its difference can be read."""
+        self._work -= diff.count("\n") * _NEW_LINE + file.length
+        return self._work > 0 and file.change(diff)
 
     def _change(self, file: _File, diff: str) -> None:
         self._work -= diff.count("\n") * _NEW_LINE + file.length
@@ -229,8 +261,16 @@ def _shown(path: str, file: _File, comparisons: Comparisons) -> ChangedFile | No
         added += diff.count("\n+")
         removed += diff.count("\n-")
     if file.unshown:
-        return ChangedFile(path=path, added=added, removed=removed, is_known=True, is_cut=True)
-    return ChangedFile(path=path, added=added, removed=removed, is_known=True, diffs=diffs)
+        diffs = ()
+    return ChangedFile(
+        path=path,
+        added=added,
+        removed=removed,
+        is_known=True,
+        is_cut=file.unshown > 0,
+        is_rewritten=file.is_rewritten,
+        diffs=diffs,
+    )
 
 
 def _bounded(files: Iterable[ChangedFile]) -> list[ChangedFile]:
@@ -238,7 +278,7 @@ def _bounded(files: Iterable[ChangedFile]) -> list[ChangedFile]:
     for file in files:
         length = sum(map(len, file.diffs))
         if length > room:
-            file = ChangedFile(path=file.path, added=file.added, removed=file.removed, is_known=True, is_cut=True)
+            file = replace(file, is_cut=True, diffs=())
             length = 0
         room -= length
         bounded.append(file)

@@ -69,9 +69,11 @@ async def read(files: HostFiles, arguments: FileRead) -> Done:
 async def write(files: HostFiles, arguments: FileWrite) -> Done:
     path = await files.located(arguments.path)
     content = arguments.content.encode()
+    was_there = await files.on.sftp.exists(path)
     await files.write(path, content)
     said = f"Wrote {len(content)} bytes to {path}."
-    return _changed(files, said, path, _file(path, "write", size=len(content)))
+    display = FileDisplay(path=path, operation="write", size=len(content), replaced=was_there)
+    return _changed(files, said, path, display.model_dump(mode="json"))
 
 
 async def append(files: HostFiles, arguments: FileWrite) -> Done:

@@ -48,6 +48,23 @@ def test_writing_keeps_the_mode_and_leaves_no_temporary_file(endpoint: RunningEn
     assert [entry.name for entry in folder.iterdir()] == ["run.sh"]
 
 
+def test_writing_over_a_file_shows_what_it_lost(endpoint: RunningEndpoint, name: str) -> None:
+    def written(content: str) -> tuple[bool | None, str | None]:
+        result = endpoint.call("file_write", path=name, content=content)
+        assert isinstance(result.display, FileDisplay)
+        return result.display.replaced, result.display.diff
+
+    assert written("hello\nthere\n") == (False, None)
+    replaced, diff = written("bye\nthere\n")
+    assert replaced
+    assert diff is not None
+    assert diff.splitlines()[2:] == ["@@ -1,2 +1,2 @@", "-hello", "+bye", " there"]
+    assert written("bye\nthere\n") == (True, "")
+    (endpoint.workspace / name).write_bytes(b"\x00\x01")
+    assert written("text") == (True, None)
+    assert written("".join(f"{number}{'x' * 90}\n" for number in range(2000))) == (True, None)
+
+
 def test_a_reader_never_sees_half_a_write(endpoint: RunningEndpoint, name: str) -> None:
     path = endpoint.workspace / name
     path.write_text("a" * 100_000)

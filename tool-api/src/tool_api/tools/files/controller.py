@@ -65,7 +65,9 @@ class FileController:
                 return place.path, text.write_text(place, arguments.content)
 
         path, written = await asyncio.to_thread(work)
-        display = _file(path, "write", size=written.size)
+        display = FileDisplay(
+            path=path, operation="write", size=written.size, replaced=written.was_there, diff=written.diff
+        )
         said = f"Wrote {written.size} bytes to {path}{_kept(written)}."
         return done(said, display=display, changed_paths=[path])
 

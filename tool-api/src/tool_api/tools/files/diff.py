@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 MAX_DIFF_CHARACTERS = 100_000
+_LEFT_OUT = "[... the rest of the diff is left out ...]"
 _CONTEXT = 3
 _MOST_COMPARISONS = 50_000
 _HUNK = re.compile(r"@@ -(\d+)(,\d+)? \+(\d+)(,\d+)? @@")
@@ -28,6 +29,12 @@ def unified_diff(path: str, before: str, after: str) -> str:
     return _bounded(
         _HUNK.sub(lambda found: _moved(found, start), line) if line.startswith("@@") else line for line in lines
     )
+
+
+def whole_diff(path: str, before: str, after: str) -> str | None:
+    """The lines that changed, or None if they are too many to be told whole."""
+    diff = unified_diff(path, before, after)
+    return None if diff.endswith(f"\n{_LEFT_OUT}") else diff
 
 
 def _shared(old: Sequence[str], new: Sequence[str]) -> tuple[int, int]:
@@ -59,7 +66,7 @@ def _bounded(lines: Iterable[str]) -> str:
     for line in lines:
         room -= len(line) + 1
         if room < 0:
-            text.append("[... the rest of the diff is left out ...]")
+            text.append(_LEFT_OUT)
             break
         text.append(line)
     return "\n".join(text)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from service_kit.amounts import size_text
 from tool_api.text_encoding import UTF8, TextEncoding, encoding_of, encoding_of_file, shown_text
-from tool_api.tools.files.diff import unified_diff
+from tool_api.tools.files.diff import unified_diff, whole_diff
 from tool_api.workspace import Located
 
 MAX_READ_CHARACTERS = 200_000
@@ -60,11 +60,14 @@ def read_lines(fd: int, size: int, start: int, end: int | None, encoding: TextEn
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The size of a file, and how its text is kept: in which encoding, and whether its lines end in CR and LF."""
+    """The size of a file, and how its text is kept: in which encoding, and whether its lines end in CR and LF. If it
+    was there before (None: unknown), the diff from its former text, unless that is too long or was none."""
 
     size: int
     encoding: TextEncoding
     is_crlf: bool
+    was_there: bool | None = None
+    diff: str | None = None
 
 
 def append_text(place: Located, text: str) -> Written:
@@ -82,29 +85,49 @@ def append_text(place: Located, text: str) -> Written:
 def write_text(place: Located, text: str) -> Written:
     """Give a file this content, with the line ends the file has, and in its encoding, as far as that is certain and has
     all its characters; else in UTF-8."""
-    encoding, is_crlf = _kept(place)
+    former = _former(place)
+    encoding, is_crlf = former.encoding, former.is_crlf
     text = _with_crlf(text) if is_crlf else text
     try:
         data = encoding.mark + encoding.encode(text)
     except UnicodeEncodeError:
         encoding, data = UTF8, text.encode()
     place.write(data)
-    return Written(len(data), encoding, is_crlf)
+    diff = None
+    if former.text is not None and len(data) <= MAX_EDIT_BYTES:
+        diff = whole_diff(place.path, shown_text(former.text), shown_text(text))
+    return Written(len(data), encoding, is_crlf, former.was_there, diff)
 
 
-def _kept(place: Located) -> tuple[TextEncoding, bool]:
-    """The encoding of a file, and whether its lines end in CR and LF, as far as both are kept."""
+@dataclass(frozen=True, slots=True)
+class _Former:
+    """What a file was before it is written: the encoding and the line ends as far as they are kept, and its text if it
+    was one that may be compared."""
+
+    encoding: TextEncoding = UTF8
+    is_crlf: bool = False
+    was_there: bool | None = True
+    text: str | None = None
+
+
+def _former(place: Located) -> _Former:
     try:
         fd = place.open()
+    except FileNotFoundError:
+        return _Former(was_there=False)
     except OSError:
         # Writing reports the fault, if there is one.
-        return UTF8, False
+        return _Former(was_there=None)
     try:
         encoding = encoding_of_file(fd)
-        is_crlf = encoding is not None and _ends_lines_in_crlf(fd, encoding)
+        if encoding is None:
+            return _Former()
+        is_crlf = _ends_lines_in_crlf(fd, encoding)
+        data = os.pread(fd, MAX_EDIT_BYTES + 1, 0)
     finally:
         os.close(fd)
-    return (encoding if encoding is not None and not encoding.others else UTF8), is_crlf
+    text = encoding.decode(data) if len(data) <= MAX_EDIT_BYTES else None
+    return _Former(UTF8 if encoding.others else encoding, is_crlf, text=text)
 
 
 def _ends_lines_in_crlf(fd: int, encoding: TextEncoding) -> bool:
