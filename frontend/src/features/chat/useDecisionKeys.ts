@@ -1,6 +1,6 @@
 import { useElementVisibility, useEventListener, useMediaQuery } from '@vueuse/core'
 import { computed, onScopeDispose, shallowReactive, shallowRef, watch, type ComputedRef, type Ref } from 'vue'
-import { isComposed, takesKeys } from '@/shared/lib/takesKeys'
+import { isComposed, isTaken, takesKeys } from '@/shared/lib/takesKeys'
 
 export const APPROVE_KEY = 'Y'
 export const REFUSE_KEY = 'N'
@@ -12,21 +12,22 @@ const SEEN_PX = 48
 /** The cards that wait for the person and are in view: of two nobody knows which one a key means. */
 const inView = shallowReactive(new Set<object>())
 
-/** Whether a letter is written where the focus is. A message that is not begun may wait until the card is decided. */
-function isWritten(target: EventTarget | null): boolean {
-  const isBegun = !(target instanceof HTMLTextAreaElement && 'isEmpty' in target.dataset && target.value === '')
-  return isBegun && takesKeys(target)
-}
+/** What a message says that has no file: the box of one that has is none. */
+const messageIn = (target: EventTarget | null): string | null =>
+  target instanceof HTMLTextAreaElement && 'textAlone' in target.dataset ? target.value.trim().toUpperCase() : null
 
 /**
- * One key approves and one refuses what this card asks, while it is the only one in view and nothing is being written;
- * never where there is nothing but touch, whose keyboard comes up to write. True: the keys act on this card now.
+ * One key approves and one refuses what this card asks, while it is the only one in view and nothing is being written. In
+ * the message box the same letter decides as a message: alone, with Enter. Never where there is nothing but touch, whose
+ * keyboard comes up to write.
+ *
+ * Returns what to press for a key as things are now; null where it does not decide this card.
  */
 export function useDecisionKeys(
   card: Readonly<Ref<HTMLElement | null>>,
   isOpen: () => boolean,
   acts: { readonly approve: () => void; readonly refuse: () => void },
-): ComputedRef<boolean> {
+): ComputedRef<(key: string) => string | null> {
   const self = {}
   const isVisible = useElementVisibility(card, { rootMargin: `-${SEEN_PX}px 0px` })
   let since = 0
@@ -41,20 +42,49 @@ export function useDecisionKeys(
   )
   onScopeDispose(() => inView.delete(self))
   const isTouchOnly = useMediaQuery('(pointer: coarse) and (not (any-pointer: fine))')
-  const isWriting = shallowRef(isWritten(document.activeElement))
-  useEventListener(document, ['focusin', 'focusout', 'input', 'keyup'], () => {
-    isWriting.value = isWritten(document.activeElement)
-  })
+  const focused = shallowRef<{ readonly at: EventTarget | null; readonly text: string | null }>(focus())
+  useEventListener(document, ['focusin', 'focusout', 'input', 'keyup'], () => (focused.value = focus()))
   const isMeant = computed(() => inView.size === 1 && inView.has(self) && !isTouchOnly.value)
 
-  useEventListener(document, 'keydown', (event: KeyboardEvent) => {
-    if (!isMeant.value || event.repeat || event.ctrlKey || event.metaKey || event.altKey) return
-    if (event.defaultPrevented || isComposed(event) || isWritten(event.target)) return
-    const key = event.key.toUpperCase()
-    if ((key !== APPROVE_KEY && key !== REFUSE_KEY) || performance.now() - since < SETTLED_MS) return
-    event.preventDefault()
+  function decides(key: string): boolean {
+    if ((key !== APPROVE_KEY && key !== REFUSE_KEY) || performance.now() - since < SETTLED_MS) return false
     if (key === APPROVE_KEY) acts.approve()
     else acts.refuse()
+    return true
+  }
+  const isPlain = (event: KeyboardEvent): boolean =>
+    !(event.repeat || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey || isComposed(event))
+
+  // Before the message box, which would send it.
+  useEventListener(
+    document,
+    'keydown',
+    (event: KeyboardEvent) => {
+      const box = event.target
+      if (!isMeant.value || event.key !== 'Enter' || !isPlain(event) || !(box instanceof HTMLTextAreaElement)) return
+      if (!decides(messageIn(box) ?? '')) return
+      event.preventDefault()
+      event.stopPropagation()
+      box.value = ''
+      box.dispatchEvent(new Event('input', { bubbles: true }))
+    },
+    { capture: true },
+  )
+  useEventListener(document, 'keydown', (event: KeyboardEvent) => {
+    if (!isMeant.value || event.repeat || event.ctrlKey || event.metaKey || event.altKey || isTaken(event)) return
+    if (decides(event.key.toUpperCase())) event.preventDefault()
   })
-  return computed(() => isMeant.value && !isWriting.value)
+  return computed(() => {
+    const { at, text } = focused.value
+    return (key) => {
+      if (!isMeant.value) return null
+      if (text === '' || text === key) return `${key} ⏎`
+      return takesKeys(at) ? null : key
+    }
+  })
 }
+
+const focus = (): { readonly at: EventTarget | null; readonly text: string | null } => ({
+  at: document.activeElement,
+  text: messageIn(document.activeElement),
+})
