@@ -597,6 +597,10 @@ export default {
     export: 'Export',
     exportAs: 'Export as',
     formats: { pdf: 'PDF', docx: 'Word (DOCX)', latex: 'LaTeX (zip)', html: 'HTML', markdown: 'Markdown' },
+    saving: 'Saving what you typed…',
+    apart:
+      'Nothing was done: somebody else has changed {titles} while you had text there that is not saved. Choose which text stays, then try again.',
+    previewSaved: 'This is the saved text. What you have not saved in {titles} is not in it yet.',
     making: 'Making the document…',
     exported: 'Exported.',
     figuresMissing: '1 figure is missing. | {count} figures are missing.',
