@@ -189,6 +189,7 @@ export default {
     why: 'If you refuse: why? (the agent reads it)',
     until: 'Refused at {time} if nobody decides. You can write a message instead.',
     approve: 'Approved',
+    withRule: 'Approved, and always allowed here',
     approve_all: 'Approved, and not asked again',
     deny: 'Refused',
     by: { timeout: 'Refused: not decided in time', message: 'Refused: you wrote a message instead', stop: 'Stopped' },

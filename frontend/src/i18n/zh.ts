@@ -184,6 +184,7 @@ const zh: Texts = {
     why: '如果拒绝，说说原因（智能体会读到）',
     until: '{time} 前没有决定就算拒绝。也可以直接发消息。',
     approve: '已批准',
+    withRule: '已批准，此对话中始终允许',
     approve_all: '已批准，以后不再问',
     deny: '已拒绝',
     by: { timeout: '已拒绝：没有及时决定', message: '已拒绝：你发了消息', stop: '已停止' },
