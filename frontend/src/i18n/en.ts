@@ -658,6 +658,8 @@ export default {
     new: 'New folder',
     edit: 'Folder',
     editOf: 'Edit folder {name}',
+    begin: 'New conversation in {name}',
+    in: 'It will stand in the folder “{name}”, and follow its instructions.',
     name: 'Name',
     instructions: 'Instructions',
     instructionsHint: 'What the agent is to follow in every conversation of this folder, from its next answer on.',

@@ -500,6 +500,8 @@ export default {
   },
   writing: {
     home: 'Back to the conversations',
+    withAgent: 'Work on this with the agent',
+    withAgentText: 'Work with me on the project “{title}” ({id}) of Writing: ',
     back: 'Back to the projects',
     disabled: 'This server has no projects of writing.',
     loading: 'Loading…',

@@ -991,6 +991,8 @@ const zh: Texts = {
     new: '新建文件夹',
     edit: '文件夹',
     editOf: '编辑文件夹“{name}”',
+    begin: '在“{name}”中新建对话',
+    in: '对话将放在文件夹“{name}”中，并遵循其中的说明。',
     name: '名称',
     instructions: '说明',
     instructionsHint: '智能体在这个文件夹的每个对话中都要遵守的内容，从下一次回答起生效。',
@@ -1088,6 +1090,8 @@ const zh: Texts = {
   writing: {
     title: '写作',
     home: '返回对话',
+    withAgent: '让智能体一起写',
+    withAgentText: '请和我一起写“写作”中的项目“{title}”（{id}）：',
     back: '返回项目列表',
     disabled: '这台服务器不提供写作功能。',
     loading: '加载中…',

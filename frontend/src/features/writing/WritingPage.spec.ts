@@ -101,6 +101,16 @@ describe('the page of writing', () => {
     const post = server.calls.find(({ method }) => method === 'POST')
     expect(post?.body).toEqual({ title: 'A study', kind: 'paper', language: 'en', style: 'apa' })
   })
+  it('leads to a new conversation that names the project, above what was begun there', async () => {
+    localStorage.setItem('draft::new', 'Make tea')
+    const { router } = await show()
+    const button = await screen.findByRole('button', { name: 'Work on this with the agent' })
+    await userEvent.click(button)
+    await vi.waitFor(() => expect(router.currentRoute.value.path).toBe('/'), { timeout: 60_000 })
+    const words = 'Work with me on the project “A study” (prj_1) of Writing:'
+    expect(localStorage.getItem('draft::new')).toBe(`${words}\n\nMake tea`)
+    expect(JSON.parse(localStorage.getItem('draft::new:choices') ?? '')).toMatchObject({ preset: 'writing' })
+  }, 90_000)
   it('saves a text as it was read', async () => {
     const server = await show({
       'PUT /writing/prj_1/sections/s1': () => json(withSection({ text: 'Two.', etag: 'two' })),
