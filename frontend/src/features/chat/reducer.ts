@@ -8,6 +8,7 @@ import { layAgentDelta, withoutAgentOf, withoutStored } from './agentTexts'
 import { backgroundNote } from './backgroundNote'
 import { asking, cutOutcome, finished, started, toolItem, withOutput } from './calls'
 import { isAwaited, isMissing, withSandboxEvent } from './computerState'
+import { handedBack } from './handedBack'
 import { dropLive, layDelta, withoutLive } from './live'
 import { isLaterThan } from './order'
 import { otherPath } from './otherPath'
@@ -20,8 +21,6 @@ import { begunWait, outcomeByPerson, waitedUntil, queuedRun, waitItem, withAnswe
 
 /** A note of ours: the run went on in another worker. */
 export const HANDED_OVER = 'run.handed_over'
-/** The person gave the computer back with words for the agent. */
-export const HANDED_BACK = 'control.returned'
 
 type LiveEvent = Extract<WireEvent, { seq: null }>
 type StoredEvent = Exclude<WireEvent, LiveEvent>
@@ -164,11 +163,8 @@ function reduceStored(state: Transcript, event: StoredEvent): Transcript {
       return timeTools(withSandboxEvent(state, event), event.at)
     case 'control.taken':
       return { ...state, computer: { ...state.computer, driver: { client: event.client, holder: event.holder } } }
-    case 'control.returned': {
-      const free = { ...state, computer: { ...state.computer, driver: null } }
-      if (!event.note) return free
-      return append(free, { ...note(key, 'notice', event.note), code: HANDED_BACK })
-    }
+    case 'control.returned':
+      return handedBack(state, key, event.note ?? null)
     case 'attachment.read':
     case 'mcp.updated': // What people are to know of either is a notice beside it.
     case 'plan.entered':

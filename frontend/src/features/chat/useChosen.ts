@@ -17,6 +17,8 @@ import {
 import { keepChoices, NO_CHOICES, recallChoices, type FirstChoices } from './firstChoices'
 import { choiceOf, modeOf, modeOn, type Mode } from './modes'
 
+export { useFirstFolder } from './useFirstFolder'
+
 /** Preset, model and options of a conversation, or of the one that is about to begin. */
 export function useChosen(
   sessionId: () => string | null,

@@ -1,6 +1,7 @@
 import { useI18n } from 'vue-i18n'
 import { useCodeText } from '@/api/useProblemText'
-import { HANDED_BACK, HANDED_OVER } from './reducer'
+import { HANDED_BACK } from './handedBack'
+import { HANDED_OVER } from './reducer'
 import type { NoteItem } from './transcript'
 
 /** Parameters that are times, in ISO 8601. */

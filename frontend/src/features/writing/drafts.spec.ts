@@ -37,8 +37,6 @@ const withFirst = (change: object) => ({ ...project, sections: [{ ...first, ...c
 const SUGGESTED = 'Suggested text of “Introduction”'
 const OWN = 'Text of “Introduction”'
 
-Object.assign(URL, { createObjectURL: () => 'blob:x', revokeObjectURL: () => undefined })
-
 afterEach(() => {
   cleanup()
   vi.unstubAllGlobals()
@@ -56,8 +54,6 @@ function serve(now: typeof project | ReturnType<typeof withFirst> = project) {
     'GET /writing/styles': () => json([]),
     'GET /writing/prj_1': () => json(state.now),
     'GET /writing/prj_1/preview': () => json({ html: '' }),
-    'POST /writing/prj_1/check': () => json({ findings: [], cited: 1, places: 1, records: 1 }),
-    'POST /writing/prj_1/export': () => new Response('%PDF-'),
     'GET /writing/prj_1/revisions': () => json({ items: [], next_cursor: null }),
     'POST /writing/prj_1/sections/s1/suggestion/sug': ({ body }) => change((body as { text: string }).text),
     'DELETE /writing/prj_1/sections/s1/suggestion/sug': () => json((state.now = withFirst({ suggestion: null }))),
@@ -238,31 +234,5 @@ describe('text that is not saved', () => {
     elsewhere(null)
     await vi.waitFor(async () => expect((await field(OWN)).value).toBe('Saved there.'))
     expect(screen.queryByRole('alert')).toBeNull()
-  })
-  it('is saved before it is checked and exported, and the preview says until then that it lacks it', async () => {
-    const { server, state } = serve({ ...project, sections: [{ ...first, suggestion: null as never }, second] })
-    open()
-    await write(OWN, 'By hand.')
-    await press('Preview')
-    expect(await screen.findByText(/What you have not saved in “Introduction” is not in it yet/)).toBeTruthy()
-    await press('Export')
-    expect(await screen.findByText('Exported.')).toBeTruthy()
-    expect(state.now.sections[0]?.text).toBe('By hand.')
-    const sent = server.calls.filter(({ method }) => method !== 'GET').map(({ method, path }) => `${method} ${path}`)
-    expect(sent.map((one) => one.split('?')[0]?.split('/').at(-1))).toEqual(['s1', 'check', 'export'])
-    expect(screen.queryByText(/is not in it yet/)).toBeNull()
-    expect(kept()).toEqual([])
-  })
-  it('keeps back what is exported where somebody else has changed the section, until it is chosen', async () => {
-    const { server, state } = serve()
-    open()
-    await write(OWN, 'By hand.')
-    await press('Method')
-    state.now = withFirst({ text: 'Theirs.', etag: 'two' })
-    await press('Export')
-    expect(await screen.findByText(/somebody else has changed “Introduction”/)).toBeTruthy()
-    expect((await field(OWN)).value).toBe('By hand.')
-    expect(screen.getByRole('button', { name: 'Keep mine' })).toBeTruthy()
-    expect(server.calls.some(({ path }) => /check|export/.test(path))).toBe(false)
   })
 })
