@@ -41,7 +41,9 @@ it('says before a folder is deleted that the conversations in it stay', async ()
     'GET /sessions': () => json({ items: [{ ...tea, folder_id: null }], next_cursor: null }),
   })
   await userEvent.click(screen.getByRole('button', { name: 'Edit folder Work' }))
-  expect(((await screen.findByLabelText('Instructions')) as HTMLTextAreaElement).value).toBe('Cite sources.')
+  expect(((await screen.findByLabelText('Instructions', {}, { timeout: 30_000 })) as HTMLTextAreaElement).value).toBe(
+    'Cite sources.',
+  )
   await userEvent.click(screen.getByRole('button', { name: 'Delete folder' }))
   expect(screen.getByText('1 conversation is in it. It stays, outside any folder.')).toBeTruthy()
   expect(server.calls.some(({ method }) => method === 'DELETE')).toBe(false)
