@@ -64,7 +64,7 @@ function open(): void {
     history: createMemoryHistory(),
     routes: [{ path: '/:rest(.*)*', component: ProjectView }],
   })
-  render(ProjectView, { props: { id: 'prj_1', version: 1 }, global: { plugins: [i18n, router] } })
+  render(ProjectView, { props: { id: 'prj_1' }, global: { plugins: [i18n, router] } })
 }
 const field = (name: string): Promise<HTMLTextAreaElement> => screen.findByLabelText<HTMLTextAreaElement>(name)
 const write = async (name: string, text: string): Promise<void> => fireEvent.update(await field(name), text)
