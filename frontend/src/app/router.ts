@@ -1,5 +1,6 @@
 import { createRouter, createWebHistory } from 'vue-router'
 import { useAuth } from '@/features/auth'
+import { keepOpen } from '@/features/sessions'
 import { letBackClose } from '@/shared/lib/backCloses'
 import { askBeforeLeaving } from '@/shared/lib/unsaved'
 import { lazyPage } from '@/shared/ui/lazyPart'
@@ -53,6 +54,7 @@ export const router = createRouter({
 
 askBeforeLeaving(router)
 letBackClose(router)
+router.afterEach(({ path }, _, failure) => void (failure || keepOpen(path)))
 router.beforeEach(async (to) => {
   if (to.path === '/unreachable' || to.meta['forStrangers']) return true
   const auth = useAuth()

@@ -37,6 +37,15 @@ it('shows the list of shortcuts by a question mark, but where one is written or 
   expect(await screen.findByText('查找任何内容')).toBeTruthy()
 })
 
+it('says what Enter does, as the person has chosen it', async () => {
+  const { rerender } = render(ShortcutList, { props: { enter: 'queues' }, global: { plugins: [i18n] } })
+  const keysOf = (said: string): string => screen.getByText(said).nextElementSibling?.textContent ?? ''
+  expect(keysOf('Send the message; while the agent works, queue it')).toBe('Enter')
+  expect(keysOf('Interrupt the agent and send')).toMatch(/^(Alt|⌥)Enter$/)
+  await rerender({ enter: 'interrupts' })
+  expect(keysOf('Send the message; while the agent works, interrupt it')).toBe('Enter')
+})
+
 it('leads from one part of the page to the next and back by F6, but out of no dialog', async () => {
   const Parts = defineComponent(() => {
     useRegions()

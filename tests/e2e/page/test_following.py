@@ -105,7 +105,7 @@ async def test_the_panel_follows_the_agent_and_scrubs_back_after_a_reload(tmp_pa
                 await expect(side.get_by_text("+oolong")).to_be_visible(timeout=PATIENT_MS)
                 times = [*await page.evaluate(SCRUB, [2, "ArrowLeft"]), *await page.evaluate(SCRUB, [4, "ArrowRight"])]
                 assert sorted(times)[len(times) // 2] < SCRUBS_MS, times
-                await side.get_by_role("button", name="Live").click()
+                await side.get_by_role("button", name="Follow the agent").click()
                 await expect(side.get_by_text("Following")).to_be_visible()
 
                 await transcript(page).get_by_role("button", name="Wrote tea.txt").click()

@@ -9,7 +9,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from backend_api.agent.events import BranchDeleted, Event, MessageUser, PathCause, PathSelected, RunQueued
+from backend_api.agent.events import (
+    BranchDeleted,
+    Event,
+    MessageCompleted,
+    MessageUser,
+    PathCause,
+    PathSelected,
+    RunQueued,
+)
 from backend_api.branches.domain import (
     AttachmentGoneError,
     BranchBeginsError,
@@ -65,10 +73,10 @@ class BranchResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forks:
-    """Forks of the path shown, and the ids of the messages they name."""
+    """Forks of the path shown, and the messages they name."""
 
     forks: Sequence[Fork]
-    ids: Mapping[int, str]
+    said: Mapping[int, MessageUser | MessageCompleted]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +132,7 @@ class Branches:
         asked = tree.question_of(event.seq or 0)
         if not asked:
             raise MessageNotFoundError("Nothing was asked before this answer.")
-        asked_id = (await self.store.message_ids(session_id, [asked]))[asked]
+        asked_id = (await self.store.messages(session_id, [asked]))[asked].message_id
         selected = _selected(tree.until(asked), "regenerate", message_id, request_id)
         if (done := await self._done_before(session_id, selected)) is not None:
             return _regenerated(done, asked_id, asked, duplicate=True)
@@ -187,7 +195,7 @@ class Branches:
         await self.sessions.get(session_id, user_id)
         forks = (await self.store.tree(session_id)).forks()
         named = {seq for fork in forks for seq in (fork.after_seq, *(one.seq for one in fork.children)) if seq}
-        return Forks(forks=forks, ids=await self.store.message_ids(session_id, sorted(named)))
+        return Forks(forks=forks, said=await self.store.messages(session_id, sorted(named)))
 
     async def delete(self, session_id: SessionId, user_id: UserId, message_id: str, messages: int | None) -> int:
         """Delete a message that is not shown and all that follow it: they can't be shown any more. Returns their

@@ -19,6 +19,8 @@ from backend_api.kit.ids import SessionId
 router = APIRouter(prefix="/api/sessions/{session_id}", tags=["runs"], responses={409: {}})
 Use = Annotated[Branches, port("branches")]
 _RUN = "Whether it is answered at once. Else it stands there, and is answered with the next message or `regenerate`."
+MAX_BEGINNING = 200
+"""Characters of a message by which its branch is told from others."""
 
 _ONCE = (
     "A name of the client's own for this request, unique in the session: sent again under it, it is done once. 409 "
@@ -79,6 +81,7 @@ class ChildBody(AnswerBody):
     messages: int
     """The number of messages from this one on, including itself."""
     is_shown: bool
+    begins: str = Field(description="The beginning of this message, on one line; empty for one of files alone.")
 
 
 class ForkBody(AnswerBody):
@@ -95,13 +98,18 @@ class ForkListBody(AnswerBody):
     @classmethod
     def of(cls, forks: Forks) -> ForkListBody:
         """The answer for forks whose messages all have ids."""
-        ids = forks.ids
+        said = forks.said
         return cls(
             items=[
                 ForkBody(
-                    after_message_id=ids.get(fork.after_seq),
+                    after_message_id=said[fork.after_seq].message_id if fork.after_seq in said else None,
                     children=[
-                        ChildBody(message_id=ids[one.seq], messages=one.messages, is_shown=one.is_shown)
+                        ChildBody(
+                            message_id=said[one.seq].message_id,
+                            messages=one.messages,
+                            is_shown=one.is_shown,
+                            begins=" ".join(said[one.seq].text[: MAX_BEGINNING * 2].split())[:MAX_BEGINNING],
+                        )
                         for one in fork.children
                     ],
                 )

@@ -84,14 +84,17 @@ class MongoBranchStore:
             events = await read_events(self._database, await self._events.find(wanted).sort("seq", 1).to_list())
         return next((event for event in events if _id_of(event) == message_id), None)
 
-    async def message_ids(self, session_id: SessionId, seqs: Sequence[int]) -> Mapping[int, str]:
+    async def messages(
+        self, session_id: SessionId, seqs: Sequence[int]
+    ) -> Mapping[int, MessageUser | MessageCompleted]:
         """One read."""
         if not seqs:
             return {}
         async with store_errors():
             wanted = {"session_id": session_id, "seq": {"$in": list(seqs)}, **_SAID}
             events = await read_events(self._database, await self._events.find(wanted).to_list())
-        return {event.seq or 0: _id_of(event) for event in events}
+        said = ((event.seq or 0, event.payload) for event in events)
+        return {seq: payload for seq, payload in said if isinstance(payload, MessageUser | MessageCompleted)}
 
     async def end_of_run(self, session_id: SessionId, run_id: str, after: int) -> int | None:
         """The next event of these types, if it ends the run."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from backend_api.agent.events import BranchDeleted, Event, MessageUser, PathSelected
+from backend_api.agent.events import BranchDeleted, Event, MessageCompleted, MessageUser, PathSelected
 from backend_api.branches.domain import Tree
 from backend_api.conversations.domain.entity import Session
 from backend_api.kit.ids import SessionId, UserId
@@ -35,8 +35,10 @@ class BranchStore(Protocol):
         """The event of a message of the person or of the main agent."""
         ...
 
-    async def message_ids(self, session_id: SessionId, seqs: Sequence[int]) -> Mapping[int, str]:
-        """The ids of messages by their numbers."""
+    async def messages(
+        self, session_id: SessionId, seqs: Sequence[int]
+    ) -> Mapping[int, MessageUser | MessageCompleted]:
+        """Messages by their numbers."""
         ...
 
     async def end_of_run(self, session_id: SessionId, run_id: str, after: int) -> int | None:

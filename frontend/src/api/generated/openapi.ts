@@ -572,6 +572,10 @@ export interface ChildBody {
   message_id: string
   messages: number
   is_shown: boolean
+  /**
+   * The beginning of this message, on one line; empty for one of files alone.
+   */
+  begins: string
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema

@@ -82,3 +82,11 @@ describe('EmptyState', () => {
     }
   })
 })
+
+it('says in which folder the conversation will stand', () => {
+  useModels().list = [demo]
+  usePresets().list = [aPreset('general', { is_default: true })]
+  const folder = { id: 'w', name: 'Work', instructions: '', created_at: '' }
+  render(EmptyState, { props: { preset: null, model: null, folder }, global: { plugins: [i18n] } })
+  expect(screen.getByText(/in the folder “Work”/)).toBeTruthy()
+})

@@ -54,6 +54,12 @@ describe('a note', () => {
     setLanguage('zh')
     expect(shown(unseen)).toBe('图片 a.png 无法显示给模型：It can’t be decoded.')
   })
+  it('tells the words with which the person handed the computer back, and of none nothing', () => {
+    const returned = { type: 'control.returned', seq: 1, at: '', session_id: 's', run_id: null, by: 'user' }
+    const said = (words: string | null): string[] =>
+      reduce(emptyTranscript, { ...returned, note: words } as WireEvent).items.map((item) => shown(item as NoteItem))
+    expect([said(null), said('Signed in.')]).toEqual([[], ['You handed back control: Signed in.']])
+  })
   it('about instructions names their file, with every character of its path', () => {
     const found = { type: 'instructions.found', seq: 1, at: '', session_id: 's', run_id: 'r', text: 'Tabs.' }
     const state = reduce(emptyTranscript, { ...found, path: 'a\u202E/AGENTS.md' } as WireEvent)

@@ -25,6 +25,14 @@ it('says how much changed, and shows what when it is opened', async () => {
   expect(screen.getByText('-x').className).toContain('text-bad')
   expect(screen.getByText('changed by a command')).toBeTruthy()
 })
+it('brings what it opens into view, and moves nothing as it closes', async () => {
+  const shown = vi.spyOn(HTMLElement.prototype, 'scrollIntoView').mockReturnValue(undefined)
+  show()
+  const line = screen.getByRole('button', { name: '2 files changed +2 −1' })
+  await userEvent.click(line)
+  await userEvent.click(line)
+  expect(shown.mock.contexts).toEqual([line.parentElement])
+})
 it("names a file that is deleted or too long, of which the first can't be opened", async () => {
   const openFile = vi.fn()
   const gone = { path: 'old.md', added: 0, removed: 0, isKnown: false, isRemoved: true, diffs: [] }

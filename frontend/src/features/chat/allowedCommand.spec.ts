@@ -3,8 +3,11 @@ import { userEvent } from '@testing-library/user-event'
 import { cleanup, render, screen } from '@testing-library/vue'
 import { createPinia, setActivePinia } from 'pinia'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import type { Session } from '@/api/types'
+import { useSessions } from '@/features/sessions'
 import { i18n } from '@/i18n'
 import { json, problem, startFakeServer } from '@/shared/testing/fakeServer'
+import { areRulesOpen } from './allowedCommand'
 import ApprovalCard from './ApprovalCard.vue'
 
 beforeEach(() => setActivePinia(createPinia()))
@@ -48,4 +51,22 @@ it.each([
 ])('is not offered for a command %s', (_, calls) => {
   show(calls)
   expect(screen.queryByRole('button', ALWAYS)).toBeNull()
+})
+it('is told of as always allowed for as long as its rule is there, with the way to take it back', async () => {
+  startFakeServer({})
+  const sessions = useSessions()
+  const rules = (allowed_tools: string[]) =>
+    sessions.keep({ id: 's', options: { allowed_tools } } as unknown as Session)
+  rules(['shell_exec(git status)'])
+  const decided = { 'git status': { decision: 'approve' as const, by: 'user' as const, feedback: null } }
+  const item = { kind: 'approval' as const, key: 'a', approvalId: 'a', expiresAt: null, decided }
+  const props = { item: { ...item, calls: [call('git status')] }, sessionId: 's' }
+  render(ApprovalCard, { props, global: { plugins: [i18n] } })
+  expect(screen.getByText(/Approved, and always allowed here/)).toBeTruthy()
+  await userEvent.click(screen.getByRole('button', { name: 'Rules for tools' }))
+  expect(areRulesOpen.value).toBe(true)
+  areRulesOpen.value = false
+  rules([])
+  expect(await screen.findByText('Approved')).toBeTruthy()
+  expect(screen.queryByRole('button')).toBeNull()
 })

@@ -97,6 +97,17 @@ it('leads to the way beside the one that is shown', async () => {
   expect(asked()).toMatchObject([{ body: { message_id: 'u1' } }])
 })
 
+it('says with what each branch begins, in view', async () => {
+  const seen = vi.spyOn(HTMLElement.prototype, 'scrollIntoView').mockReturnValue(undefined)
+  const other = { ...way('u1', 2, false), begins: 'Make tea' }
+  const forks = [{ after_message_id: null, children: [other, way('u5', 2, true)] }]
+  await show({ items: [selected(4), user(5, 'better'), answer(6, 'yes')], forks, since: 4 })
+  await fireEvent.click(await button('2 messages on other branches'))
+  const [line] = screen.getByRole('list', { name: 'Other branches' }).children
+  expect(line?.textContent).toMatch(/^Make tea.*Branch 1: 2 messages/)
+  await vi.waitFor(() => expect(seen.mock.contexts.some((part) => (part as Element).contains(line!))).toBe(true))
+})
+
 it('deletes a branch with the number of messages that it says', async () => {
   const forks = [{ after_message_id: null, children: [way('u1', 2, false), way('u5', 2, true)] }]
   const { asked } = await show({ items: [selected(4), user(5, 'better'), answer(6, 'yes')], forks, since: 4 })

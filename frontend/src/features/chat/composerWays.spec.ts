@@ -133,6 +133,7 @@ it('queues by Enter for who chose that, and cuts in by Alt+Enter', async () => {
   enterMeans.value = 'queues'
   expect(localStorage.getItem('enter')).toBe('queues')
   const { emitted, rerender } = show({ sessionId: 's9', isRunning: true })
+  expect(field().getAttribute('placeholder')).toBe('Type what goes once the agent is done…')
   await userEvent.type(field(), 'one{Enter}')
   await userEvent.type(field(), 'two{Alt>}{Enter}{/Alt}')
   await userEvent.type(field(), 'three')

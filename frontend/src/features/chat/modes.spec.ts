@@ -66,6 +66,17 @@ it('keeps what is chosen for a new conversation over a reload, until that begins
   })
   expect(useChosen(() => null).mode.value).toBeNull()
 })
+it('begins in the folder that is named', async () => {
+  const server = startFakeServer({
+    'POST /sessions': () => json({ id: 's', options: {} }, 201),
+    'PUT /sessions/s/folder': () => json({ id: 's', options: {}, folder_id: 'w' }),
+  })
+  await useChosen(
+    () => null,
+    () => 'w',
+  ).create()
+  expect(server.calls.at(-1)).toMatchObject({ method: 'PUT', body: { folder_id: 'w' } })
+})
 it('begins without what is not on offer any more, and reads nothing that is not of it', async () => {
   const kept = { preset: 'gone', model: null, target: null, options: { enable_plan_mode: true } }
   localStorage.setItem('draft::new:choices', JSON.stringify(kept))

@@ -8,6 +8,7 @@ import { layAgentDelta, withoutAgentOf, withoutStored } from './agentTexts'
 import { backgroundNote } from './backgroundNote'
 import { asking, cutOutcome, finished, started, toolItem, withOutput } from './calls'
 import { isMissing, withSandboxEvent } from './computerState'
+import { withHandBackNote } from './handedBack'
 import { handedBack, heldBack, timeTools } from './held'
 import { dropLive, layDelta, withoutLive } from './live'
 import { isLaterThan, unreadFrom } from './order'
@@ -164,7 +165,7 @@ function reduceStored(state: Transcript, event: StoredEvent): Transcript {
     case 'control.taken':
       return { ...state, computer: { ...state.computer, driver: { client: event.client, holder: event.holder } } }
     case 'control.returned':
-      return handedBack(state, event.at)
+      return withHandBackNote(handedBack(state, event.at), key, event.note ?? null)
     case 'attachment.read':
     case 'mcp.updated': // What people are to know of either is a notice beside it.
     case 'plan.entered':

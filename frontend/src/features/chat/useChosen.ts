@@ -1,6 +1,6 @@
 import { computed, ref, shallowRef, watch, type ComputedRef } from 'vue'
 import { useAuth } from '@/features/auth'
-import { useSessions } from '@/features/sessions'
+import { useFolders, useSessions } from '@/features/sessions'
 import {
   defaultsOf,
   isRemoteHost,
@@ -17,8 +17,14 @@ import {
 import { keepChoices, NO_CHOICES, recallChoices, type FirstChoices } from './firstChoices'
 import { choiceOf, isNamedApart, modeOf, modeOn, type Mode } from './modes'
 
+export { useFirstFolder } from './useFirstFolder'
+
 /** Preset, model and options of a conversation, or of the one that is about to begin. */
-export function useChosen(sessionId: () => string | null): {
+export function useChosen(
+  sessionId: () => string | null,
+  /** Where the conversation that is about to begin will stand. */
+  folder: () => string | null = () => null,
+): {
   preset: ComputedRef<string | null>
   /** The one that was chosen, or that of the preset. */
   model: ComputedRef<string | null>
@@ -41,6 +47,7 @@ export function useChosen(sessionId: () => string | null): {
 } {
   const auth = useAuth()
   const sessions = useSessions()
+  const folders = useFolders()
   const models = useModels()
   const presets = usePresets()
   const targets = useTargets()
@@ -81,6 +88,8 @@ export function useChosen(sessionId: () => string | null): {
       kept(wanted, presets.list.length === 0 || presets.list.some(({ id }) => id === wanted)),
       kept(place, !targets.isKnown || targets.usable.some(({ id }) => id === place)),
     )
+    const among = folder()
+    if (among !== null) await folders.begin(created.id, among)
     lastModel.value = first.value.model ?? lastModel.value
     keepFirst(NO_CHOICES)
     return created.id

@@ -1,5 +1,5 @@
 import { useElementVisibility, useEventListener, useMediaQuery } from '@vueuse/core'
-import { computed, onScopeDispose, shallowReactive, shallowRef, watch, type ComputedRef, type Ref } from 'vue'
+import { computed, onScopeDispose, ref, shallowReactive, watch, type Ref } from 'vue'
 import { isComposed, isTaken, takesKeys } from '@/shared/lib/takesKeys'
 
 export const APPROVE_KEY = 'Y'
@@ -27,7 +27,7 @@ export function useDecisionKeys(
   card: Readonly<Ref<HTMLElement | null>>,
   isOpen: () => boolean,
   acts: { readonly approve: () => void; readonly refuse: () => void },
-): ComputedRef<(key: string) => string | null> {
+): (key: string) => string | null {
   const self = {}
   const isVisible = useElementVisibility(card, { rootMargin: `-${SEEN_PX}px 0px` })
   let since = 0
@@ -42,8 +42,15 @@ export function useDecisionKeys(
   )
   onScopeDispose(() => inView.delete(self))
   const isTouchOnly = useMediaQuery('(pointer: coarse) and (not (any-pointer: fine))')
-  const focused = shallowRef<{ readonly at: EventTarget | null; readonly text: string | null }>(focus())
-  useEventListener(document, ['focusin', 'focusout', 'input', 'keyup'], () => (focused.value = focus()))
+  /** The text of the message box that has the focus, and whether letters are written where the focus is. */
+  const message = ref<string | null>(null)
+  const isWriting = ref(false)
+  function look(): void {
+    message.value = messageIn(document.activeElement)
+    isWriting.value = takesKeys(document.activeElement)
+  }
+  look()
+  useEventListener(document, ['focusin', 'focusout', 'input', 'keyup'], look)
   const isMeant = computed(() => inView.size === 1 && inView.has(self) && !isTouchOnly.value)
 
   function decides(key: string): boolean {
@@ -74,17 +81,9 @@ export function useDecisionKeys(
     if (!isMeant.value || event.repeat || event.ctrlKey || event.metaKey || event.altKey || isTaken(event)) return
     if (decides(event.key.toUpperCase())) event.preventDefault()
   })
-  return computed(() => {
-    const { at, text } = focused.value
-    return (key) => {
-      if (!isMeant.value) return null
-      if (text === '' || text === key) return `${key} ⏎`
-      return takesKeys(at) ? null : key
-    }
-  })
+  return (key) => {
+    if (!isMeant.value) return null
+    if (message.value === '' || message.value === key) return `${key} ⏎`
+    return isWriting.value ? null : key
+  }
 }
-
-const focus = (): { readonly at: EventTarget | null; readonly text: string | null } => ({
-  at: document.activeElement,
-  text: messageIn(document.activeElement),
-})

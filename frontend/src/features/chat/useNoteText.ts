@@ -1,5 +1,6 @@
 import { useI18n } from 'vue-i18n'
 import { useCodeText } from '@/api/useProblemText'
+import { HANDED_BACK } from './handedBack'
 import { HANDED_OVER } from './reducer'
 import type { NoteItem } from './transcript'
 
@@ -20,6 +21,7 @@ export function useNoteText(): (note: NoteItem) => string {
   }
   return ({ code, params, tone, text }) => {
     if (code === HANDED_OVER) return t('chat.handedOver')
+    if (code === HANDED_BACK) return t('chat.handedBack', { note: text })
     if (tone === 'error') return codeText(code, text)
     if (!code || !te(`notice.${code}`)) return text
     const shown = Object.fromEntries(Object.entries(params).map(([name, value]) => [name, said(name, value)]))

@@ -89,7 +89,7 @@ describe('the panels', () => {
     await userEvent.click(screen.getByRole('tab', { name: 'Terminal' }))
     expect(screen.getByText('No commands yet.')).toBeTruthy()
   })
-  it.each(['Files', 'Hide computer', 'Live'])('ask before %s takes what is typed in one', async (name) => {
+  it.each(['Files', 'Hide computer', 'Follow the agent'])('ask before %s takes what is typed in one', async (name) => {
     const call = { key: 'tool:1', name: 'shell_exec', arguments: {}, outcome: 'succeeded', startedAt: '2026-01-01' }
     show({ cards: [call] as never[] })
     usePanel().setOpen(true)

@@ -84,7 +84,7 @@ afterEach(() => {
   vi.unstubAllGlobals()
 })
 
-it('turns to the tool at work, until a tab is pressed, and again from Live on', async () => {
+it('turns to the tool at work, until a tab is pressed, and again from the button on', async () => {
   show()
   expect(chosen()).toBe('Editor')
   await begin(card(3, 'shell_exec', { outcome: 'running' }))
@@ -94,7 +94,7 @@ it('turns to the tool at work, until a tab is pressed, and again from Live on', 
   expect(screen.queryByText('Following')).toBeNull()
   await begin(card(4, 'file_write', { outcome: 'running' }))
   expect(chosen()).toBe('Files')
-  await userEvent.click(screen.getByRole('button', { name: 'Live' }))
+  await userEvent.click(screen.getByRole('button', { name: 'Follow the agent' }))
   await nextTick()
   expect(chosen()).toBe('Editor')
 })
@@ -119,7 +119,7 @@ it('shows the call of a card that is pressed', async () => {
   await userEvent.click(screen.getByRole('button', { name: 'the first card' }))
   expect(usePanel().shownCall).toBe('tool:1')
   expect(chosen()).toBe('Terminal')
-  expect(screen.getByRole('button', { name: 'Live' })).toBeTruthy()
+  expect(screen.getByRole('button', { name: 'Follow the agent' })).toBeTruthy()
 })
 it('shows a call that was at work nowhere on the computer in no tab', async () => {
   cards.value = [card(1, 'think', { arguments: { thought: 'what I think' } }), card(2, 'file_write')]
@@ -140,4 +140,16 @@ it('turns no faster than anybody reads, and ends at the tool at work', async () 
   vi.advanceTimersByTime(250)
   await nextTick()
   expect(chosen()).toBe('Terminal')
+})
+it('offers not to leave the desktop for what a run that is over did last', async () => {
+  const shown = render(ComputerPanel, { props: { ...given, cards: cards.value }, global: { plugins: [i18n] } })
+  const offer = (): HTMLElement | null => screen.queryByRole('button', { name: 'Follow the agent' })
+  await userEvent.click(screen.getByRole('tab', { name: 'Desktop' }))
+  expect(offer()).toBeTruthy()
+  await shown.rerender({ isRunning: false })
+  expect(offer()).toBeNull()
+  usePanel().showCall('tool:1', 'desktop')
+  await nextTick()
+  await userEvent.click(offer()!)
+  expect(usePanel()).toMatchObject({ shownCall: null, tab: 'desktop', isFollowing: false })
 })

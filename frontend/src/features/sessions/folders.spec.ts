@@ -5,8 +5,9 @@ import { createPinia, setActivePinia } from 'pinia'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import type { Session } from '@/api/types'
 import { i18n } from '@/i18n'
-import { json, startFakeServer } from '@/shared/testing/fakeServer'
+import { json, problem, startFakeServer } from '@/shared/testing/fakeServer'
 import { routerAt } from '@/shared/testing/routerAt'
+import { useFolders } from './folders'
 import SessionGroups from './SessionGroups.vue'
 import { useSessions } from './store'
 
@@ -28,9 +29,10 @@ afterEach(() => {
 async function show(answers: Parameters<typeof startFakeServer>[0] = {}) {
   const server = startFakeServer({ 'GET /folders': () => json({ items: [work] }), ...answers })
   useSessions().keep(tea)
-  render(SessionGroups, { global: { plugins: [i18n, await routerAt('/')] } })
+  const router = await routerAt('/')
+  render(SessionGroups, { global: { plugins: [i18n, router] } })
   await screen.findByRole('region', { name: 'Work' })
-  return server
+  return { ...server, router }
 }
 
 it('says before a folder is deleted that the conversations in it stay', async () => {
@@ -39,7 +41,9 @@ it('says before a folder is deleted that the conversations in it stay', async ()
     'GET /sessions': () => json({ items: [{ ...tea, folder_id: null }], next_cursor: null }),
   })
   await userEvent.click(screen.getByRole('button', { name: 'Edit folder Work' }))
-  expect(((await screen.findByLabelText('Instructions')) as HTMLTextAreaElement).value).toBe('Cite sources.')
+  expect(((await screen.findByLabelText('Instructions', {}, { timeout: 30_000 })) as HTMLTextAreaElement).value).toBe(
+    'Cite sources.',
+  )
   await userEvent.click(screen.getByRole('button', { name: 'Delete folder' }))
   expect(screen.getByText('1 conversation is in it. It stays, outside any folder.')).toBeTruthy()
   expect(server.calls.some(({ method }) => method === 'DELETE')).toBe(false)
@@ -77,4 +81,27 @@ it('shows a word for what waits, and an icon for each state', async () => {
   const region = screen.getByRole('region', { name: 'Waits for you' })
   expect(region.querySelector('svg')).toBeTruthy()
   expect(region.textContent).toContain('Waiting for you')
+})
+
+it('leads to a new conversation in a folder', async () => {
+  const { router } = await show()
+  await userEvent.click(screen.getByRole('button', { name: 'New conversation in Work' }))
+  await vi.waitFor(() => expect(router.currentRoute.value.fullPath).toBe('/?folder=w'))
+})
+
+it.each([
+  ['stands in its folder', () => json({ ...tea, folder_id: 'w' }), []],
+  ['stands outside, where that is gone', () => problem(404, 'folder_not_found'), []],
+  ['goes again, where it can’t be put there now', () => problem(503, 'unavailable'), ['s1']],
+])('a conversation that begins in a folder %s', async (_, moved, deleted) => {
+  const server = startFakeServer({
+    'GET /folders': () => json({ items: [] }),
+    'PUT /sessions/s1/folder': moved,
+    'DELETE /sessions/s1': () => new Response(null, { status: 204 }),
+  })
+  const begun = useFolders().begin('s1', 'w')
+  if (deleted.length > 0) await expect(begun).rejects.toMatchObject({ code: 'unavailable' })
+  else await begun
+  const calls = server.calls.filter(({ method }) => method === 'DELETE').map(({ path }) => path)
+  expect(calls.length).toBe(deleted.length)
 })

@@ -38,5 +38,20 @@ export const useFolders = defineStore('folders', () => {
     const url = `/sessions/${encodeURIComponent(sessionId)}/folder`
     useSessions().keep(await call<Session>('PUT', url, { body: { folder_id: folderId } }))
   }
-  return { list, isOffered, edited, wanted, load, save, remove, move }
+  /**
+   * Puts a conversation that has just begun into a folder. Where that is gone, it stands outside; where it can't be done now,
+   * the conversation goes again, so that it can begin once more.
+   */
+  async function begin(sessionId: string, folderId: string): Promise<void> {
+    try {
+      await move(sessionId, folderId)
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 404) return await load()
+      await useSessions()
+        .remove(sessionId)
+        .catch(() => undefined)
+      throw error
+    }
+  }
+  return { list, isOffered, edited, wanted, load, save, remove, move, begin }
 })

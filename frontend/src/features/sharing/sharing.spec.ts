@@ -96,6 +96,30 @@ describe('the dialog that shares', () => {
     expect(server.calls.filter(({ path }) => path.includes('export'))).toHaveLength(1)
     expect(button.getAttribute('aria-busy')).not.toBe('true')
   })
+  it('offers a link that is revoked no longer', async () => {
+    show({
+      'GET /sessions/s1/shares': () => json({ items: [link] }),
+      'POST /sessions/s1/shares': () => json({ ...link, url: '/share/l1#secret' }, 201),
+      'DELETE /shares/l1': () => new Response(null, { status: 204 }),
+    })
+    await userEvent.click(await screen.findByRole('button', { name: 'Make a link to this snapshot' }))
+    await screen.findByLabelText('The link')
+    await userEvent.click(await screen.findByRole('button', { name: 'Revoke the link to Notes' }))
+    await userEvent.click(screen.getByRole('button', { name: 'Revoke' }))
+    await vi.waitFor(() => expect(screen.queryByLabelText('The link')).toBeNull())
+    expect(screen.queryByRole('button', { name: 'Copy' })).toBeNull()
+  })
+  it('says at the passphrase what is wrong with it', async () => {
+    const words = 'A passphrase has from 6 to 200 characters.'
+    const errors = [{ field: 'body.passphrase', code: 'invalid', message: words }]
+    show({ 'POST /sessions/s1/shares': () => json({ status: 422, code: 'invalid', detail: words, errors }, 422) })
+    const field = await screen.findByLabelText('Passphrase')
+    await userEvent.type(field, 'abc')
+    await userEvent.click(screen.getByRole('button', { name: 'Make a link to this snapshot' }))
+    const alert = await screen.findByRole('alert')
+    expect([alert.textContent, field.getAttribute('aria-describedby')]).toEqual([words, alert.id])
+    expect(document.activeElement).toBe(field)
+  })
   it('says what is wrong where no link is made', async () => {
     show({ 'POST /sessions/s1/shares': () => problem(409, 'share_quota', 'You have 200 links.') })
     await userEvent.click(await screen.findByRole('button', { name: 'Make a link to this snapshot' }))

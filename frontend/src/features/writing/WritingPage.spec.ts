@@ -4,6 +4,7 @@ import userEvent from '@testing-library/user-event'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { defineComponent, h } from 'vue'
 import { createMemoryHistory, createRouter } from 'vue-router'
+import { keepOpen } from '@/features/sessions'
 import { i18n } from '@/i18n'
 import { json, problem, startFakeServer } from '@/shared/testing/fakeServer'
 import WritingPage from './WritingPage.vue'
@@ -62,13 +63,14 @@ async function show(answers: Parameters<typeof startFakeServer>[0] = {}, at = '/
     history: createMemoryHistory(),
     routes: [
       { path: '/', component: { template: '<div />' } },
+      { path: '/s/:id', component: { template: '<div />' } },
       { path: '/corpus', component: { template: '<div />' } },
       { path: '/writing/:project?', component: WritingPage },
     ],
   })
   await router.push(at)
   render({ template: '<RouterView />' }, { global: { plugins: [i18n, router] } })
-  return server
+  return { ...server, router }
 }
 async function type(label: string, text: string): Promise<void> {
   const field = await screen.findByLabelText(label)
@@ -84,6 +86,13 @@ describe('the page of writing', () => {
     await show({ 'GET /writing': () => json({ is_enabled: false, items: [], next_cursor: null }) }, '/writing')
     expect(await screen.findByText(/This server has no projects/)).toBeTruthy()
   })
+  it('leads back to the conversation from which the person came', async () => {
+    keepOpen('/s/one')
+    const { router } = await show({}, '/writing')
+    await userEvent.click(await screen.findByRole('button', { name: 'Back to the conversations' }))
+    await vi.waitFor(() => expect(router.currentRoute.value.path).toBe('/s/one'))
+    keepOpen('/')
+  })
   it('begins a project and opens it', async () => {
     const server = await show({ 'POST /writing': () => json(project, 201) }, '/writing')
     await type('Title of a new project', 'A study')
@@ -92,6 +101,16 @@ describe('the page of writing', () => {
     const post = server.calls.find(({ method }) => method === 'POST')
     expect(post?.body).toEqual({ title: 'A study', kind: 'paper', language: 'en', style: 'apa' })
   })
+  it('leads to a new conversation that names the project, above what was begun there', async () => {
+    localStorage.setItem('draft::new', 'Make tea')
+    const { router } = await show()
+    const button = await screen.findByRole('button', { name: 'Work on this with the agent' })
+    await userEvent.click(button)
+    await vi.waitFor(() => expect(router.currentRoute.value.path).toBe('/'), { timeout: 60_000 })
+    const words = 'Work with me on the project “A study” (prj_1) of Writing:'
+    expect(localStorage.getItem('draft::new')).toBe(`${words}\n\nMake tea`)
+    expect(JSON.parse(localStorage.getItem('draft::new:choices') ?? '')).toMatchObject({ preset: 'writing' })
+  }, 90_000)
   it('saves a text as it was read', async () => {
     const server = await show({
       'PUT /writing/prj_1/sections/s1': () => json(withSection({ text: 'Two.', etag: 'two' })),

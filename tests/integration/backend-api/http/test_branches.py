@@ -123,6 +123,8 @@ async def test_an_edited_message_is_answered_on_a_path_of_its_own_and_the_one_be
     ((after, ways),) = await talk.forks()
     assert ways == [(asked, 2, False), (went["message_id"], 2, True)]
     assert after is not None
+    (fork,) = (await talk.ask("GET", "/branches", status=200))["items"]
+    assert [one["begins"] for one in fork["children"]] == ["two", "two, better"]
     # And back, and there again.
     assert (await talk.ask("PUT", "/path", {"message_id": answer}, 200))["changed"] is True
     assert await talk.shown() == ["one", "first", "two", "second"] == await talk.model_reads()
