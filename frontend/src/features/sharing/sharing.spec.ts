@@ -237,10 +237,7 @@ describe('a conversation that was interrupted', () => {
     const result = { seq: 6, type: 'tool.finished', at, call_id: 'c', success: true, preview: 'done', body: null }
     const items = sharedItems([user(1), user(4), called, result, cut(7, 1), user(8), cut(9, 4), ended(10, 'stopped')])
     expect(items.map(({ id }) => id)).toEqual([1, 5, 7, 4, 9, 10, 8])
-    expect(items.map((item) => item.kind === 'answer' && item.isCut)).toEqual([
-      ...[false, false, true, false],
-      ...[false, false, false],
-    ])
+    expect(items.filter((item) => item.kind === 'answer' && item.isCut).map(({ id }) => id)).toEqual([7])
     expect(items[1]).toMatchObject({ output: 'done' })
   })
   it('has the end of a run that had done nothing below what it was to do', () => {
