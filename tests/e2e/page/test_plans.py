@@ -44,7 +44,8 @@ async def test_a_plan_is_rejected_with_feedback_then_approved_and_its_steps_are_
         await say(page, "plan a trip")
         await page.wait_for_url("**/s/*")
         session = page.url.rpartition("/")[2]
-        card = transcript(page).get_by_role("group", name=PROPOSES)
+        # In the transcript, or above the message box where that is out of view.
+        card = page.get_by_role("group", name=PROPOSES)
         await expect(card.get_by_role("heading", name="a trip")).to_be_visible(timeout=PATIENT_MS)
         await page.reload()
         await expect(card).to_be_visible(timeout=PATIENT_MS)

@@ -32,7 +32,7 @@ async def picture(page: Page, name: str) -> None:
         await page.screenshot(path=Path(folder) / f"{name}.png")
 
 
-async def open_own(page: Page, stack: Stack, session: str) -> None:
+async def open_own(page: Page, stack: Stack, session: str, shows: str = "$") -> None:
     await page.goto(f"{stack.base_url}/s/{session}?panel=terminal")
     own = page.get_by_role("button", name="Your terminal", exact=True)
     new = page.get_by_role("button", name="New terminal")
@@ -43,7 +43,7 @@ async def open_own(page: Page, stack: Stack, session: str) -> None:
     await expect(new).to_be_visible(timeout=PATIENT_MS)
     await page.wait_for_timeout(300)
     await (own if await own.count() else new).click()
-    await expect(rows(page)).to_contain_text("$", timeout=PATIENT_MS)
+    await expect(rows(page)).to_contain_text(shows, timeout=PATIENT_MS)
 
 
 @pytest.mark.timeout(400)
@@ -86,8 +86,7 @@ async def test_a_terminal_of_ones_own_is_usable_by_two_and_survives_a_cut(stack:
         await picture(page, "terminal-vi")
 
         other = await context.new_page()
-        await open_own(other, stack, session)
-        await expect(rows(other)).to_contain_text("a line of mine", timeout=PATIENT_MS)
+        await open_own(other, stack, session, shows="a line of mine")
         await other.keyboard.press("Escape")
         await type_line(other, ":wq")
         await type_line(other, "clear; cat poem.txt; echo wri''tten")
