@@ -56,10 +56,8 @@ export default defineConfig({
   worker: { format: 'es' },
   test: {
     environment: 'node',
-    // A context each, which takes a third of the processor time of a process each.
-    pool: 'vmThreads',
     include: ['src/**/*.spec.ts', 'scripts/**/*.spec.ts'],
-    setupFiles: ['src/shared/testing/languages.ts', 'src/shared/testing/noLocks.ts'],
+    setupFiles: ['src/shared/testing/languages.ts'],
     restoreMocks: true,
   },
 })
