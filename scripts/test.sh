@@ -143,7 +143,7 @@ run_tests() {
     SELECTED="not quiet" run_side_by_side storm outages
     kinds=()
   elif wanted gate; then
-    SELECTED="not quiet and not thorough" run_side_by_side integration hostile gate-stacks unit contract gate-page frontend docker
+    SELECTED="not quiet and not thorough" run_side_by_side integration hostile frontend gate-stacks unit contract gate-page docker
     kinds=()
   fi
   for kind in ${kinds[@]+"${kinds[@]}"}; do try_kind "$kind"; done
