@@ -38,6 +38,7 @@ _MANAGER = "sandbox_manager"
 _FAKE = "fake"
 _FAKE_MANAGER = "support.fake_manager"
 _GATEWAY = "backend_api.main"
+_PAGE = ROOT / "frontend" / "dist"
 _WORKER = "backend_api.main.worker"
 _FORGED = ("sandbox_manager.bootstrap.serve", "backend_api.main.wiring", _WORKER, "openai.resources.chat")
 SOURCES = python_path("backend-api", "sandbox-manager")
@@ -224,7 +225,8 @@ def _plan(
     for number in range(1, shape.gateways + 1):
         port = free_port()
         environ = {**backend, "PORT": str(port)}
-        add(f"gateway-{number}", port, (sys.executable, "-m", _GATEWAY), environ, _is_ready)
+        page = ("--page", str(_PAGE)) if _PAGE.is_dir() else ()
+        add(f"gateway-{number}", port, (sys.executable, "-m", _GATEWAY, *page), environ, _is_ready)
     for number in range(1, shape.workers + 1):
         port = free_port()
         command = (sys.executable, "-m", _WORKER, "--port", str(port))

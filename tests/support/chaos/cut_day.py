@@ -20,7 +20,7 @@ from support.chaos.sandboxes import ProcessSandboxes
 from support.chaos.settings import crashes, say, trial_settings
 from support.chaos.tab import Tab
 from support.flaky_proxy import FlakyProxy
-from support.fleet import ROOT, Fleet, Shape, run_fleet
+from support.fleet import Fleet, Shape, run_fleet
 from support.model_server import ModelServer
 from support.page import EVERY_STEP, WIDE, chromium, composer
 
@@ -36,7 +36,7 @@ async def day_of_cuts(folder: Path, chance: random.Random, cuts: int) -> None:
     brain = Brain(random.Random(chance.getrandbits(64)), words=40, word_s=0.02)
     wrong: list[str] = []
     async with ModelServer(respond=brain) as model:
-        settings = trial_settings(model.openai_url) | {"FRONTEND_DIST": str(ROOT / "frontend" / "dist")}
+        settings = trial_settings(model.openai_url)
         async with (
             run_fleet(folder, SHAPE, settings, forged=True) as fleet,
             at_the_page(fleet, chance) as (day, all_cuts),

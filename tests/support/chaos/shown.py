@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from playwright.async_api import Page
@@ -16,14 +17,14 @@ _ROWS = """() => [...document.querySelectorAll('[role=log] [data-kind]')].map((r
     ((row.dataset.kind === 'user' && row.querySelector('[dir=auto]')) || row).innerText.split(/\\s+/).join(' ').trim(),
 ])"""
 _SAID = ("user", "assistant")
-_SPOKEN = "Agent "
-"""Before what the agent says, for who does not see it."""
+_ABOVE = re.compile(r"(Since your last visit: \d+ files? changed( \+\d+)?( −\d+)? )?(Agent )?")
+"""Before what the agent says: what changed since the last visit, and who speaks, for who does not see it."""
 
 
 async def said_rows(page: Page) -> list[Row]:
     """What was said, in the order in which it stands there."""
     rows: list[list[str]] = await page.evaluate(_ROWS)
-    return [(kind, text.removeprefix(_SPOKEN)) for kind, text in rows if kind in _SAID]
+    return [(kind, _ABOVE.sub("", text, count=1)) for kind, text in rows if kind in _SAID]
 
 
 async def path_of(api: ApiClient, session: str) -> list[dict[str, Any]]:
