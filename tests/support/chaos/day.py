@@ -28,7 +28,7 @@ SETTLES_S = 150.0
 ASKS = "The agent asks before it does this"
 ASKED = "The agent asked first"
 LONG_LINES = 40
-TOLD_TO_ONE = "This was already decided"
+TOLD_TO_ONE = ("This was already decided", "Since your last visit")
 TROUBLES = (
     "Not sent",
     "could not be opened",
