@@ -153,7 +153,8 @@ export function useDraftSync(
       if (isWanted && isWriter()) later(PAUSE_MS)
     } catch (error) {
       if (isForLater(error) || (error instanceof ApiError && error.status === 429)) later(LATER_MS * MOST_ROUNDS)
-      else isOff = error instanceof ApiError && error.status === 404
+      else if (error instanceof ApiError) isOff = error.status === 404
+      else throw error
     } finally {
       isSyncing = false
     }

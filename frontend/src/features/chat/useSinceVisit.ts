@@ -1,6 +1,7 @@
 import { useDocumentVisibility } from '@vueuse/core'
 import { computed, shallowRef, watch, type ComputedRef, type Ref } from 'vue'
 import { call } from '@/api/client'
+import { ApiError } from '@/api/problems'
 import type { FileChanges } from '@/api/types'
 import { useSessions } from '@/features/sessions'
 import type { FileChange } from './changes'
@@ -44,9 +45,10 @@ export function useSinceVisit(sessionId: string, rows: Readonly<Ref<readonly Row
         return { path, added, removed, isKnown, isRemoved, isCut, isRewritten, diffs }
       })
       found.value = changes.length > 0 ? { after, changes } : null
-    } catch {
-      // Each turn says by itself what it changed.
+    } catch (error) {
       asked = -1
+      // What the server does not answer is left out: each turn says by itself what it changed.
+      if (!(error instanceof ApiError)) throw error
     }
   }
   // Before what is seen now is marked as read.

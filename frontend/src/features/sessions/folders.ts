@@ -47,6 +47,7 @@ export const useFolders = defineStore('folders', () => {
       await move(sessionId, folderId)
     } catch (error) {
       if (error instanceof ApiError && error.status === 404) return await load()
+      // Where it can't be removed either, it stays empty; the person is told why it did not begin.
       await useSessions()
         .remove(sessionId)
         .catch(() => undefined)

@@ -2,38 +2,22 @@
 import { cleanup, fireEvent, render, screen, within } from '@testing-library/vue'
 import userEvent from '@testing-library/user-event'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { defineComponent, h } from 'vue'
 import { createMemoryHistory, createRouter } from 'vue-router'
 import { i18n } from '@/i18n'
 import { json, problem, startFakeServer } from '@/shared/testing/fakeServer'
+import { serveProject, withFirst as changed } from '@/shared/testing/writingProject'
 import DraftView from './DraftView.vue'
 import ProjectView from './ProjectView.vue'
 
-// The editor itself needs a layout, which is only in a browser.
-vi.mock('./MarkdownEditor.vue', () => ({
-  default: defineComponent({
-    props: { modelValue: String, label: String },
-    emits: ['update:modelValue'],
-    setup: (props, { emit }) => {
-      const onInput = (event: Event): void => emit('update:modelValue', (event.target as HTMLTextAreaElement).value)
-      return () => h('textarea', { 'aria-label': props.label, value: props.modelValue, onInput })
-    },
-  }),
-}))
+vi.mock('./MarkdownEditor.vue', () => import('@/shared/testing/plainEditor'))
 
 const TEXT = 'One.\n\nTwo.'
 const suggestion = {
   ...{ id: 'sug', text: 'One.\n\nTwo, better.', instruction: 'make it better', is_stale: false },
   ...{ author: { kind: 'agent', session_id: 's' }, at: '2026-01-01T00:00:00Z' },
 }
-const first = { id: 's1', title: 'Introduction', level: 1, brief: '', text: TEXT, etag: 'one', suggestion }
-const second = { ...first, id: 's2', title: 'Method', text: '', etag: 'm', suggestion: null }
-const project = {
-  ...{ id: 'prj_1', title: 'A study', kind: 'paper', style: 'apa', language: 'en', authors: [], etag: 'p1' },
-  ...{ sections: [first, second], outline_etag: 'o1', sessions: [], bibliography: [] },
-  ...{ created_at: '2026-01-01T00:00:00Z', updated_at: '2026-01-01T00:00:00Z' },
-}
-const withFirst = (change: object) => ({ ...project, sections: [{ ...first, ...change }, second] })
+const project = changed({ suggestion })
+const withFirst = (change: Parameters<typeof changed>[0]) => changed(change, project)
 const SUGGESTED = 'Suggested text of “Introduction”'
 const OWN = 'Text of “Introduction”'
 
@@ -43,27 +27,12 @@ afterEach(() => {
   localStorage.clear()
 })
 
-/** The project as the server has it, which answers changes as the real one does. */
-function serve(now: typeof project | ReturnType<typeof withFirst> = project) {
-  const state = { now, etags: 1 }
-  const change = (text: string): Response => {
-    state.etags += 1
-    return json((state.now = withFirst({ text, etag: `e${state.etags}`, suggestion: null })))
-  }
-  const server = startFakeServer({
-    'GET /writing/styles': () => json([]),
-    'GET /writing/prj_1': () => json(state.now),
-    'GET /writing/prj_1/preview': () => json({ html: '' }),
+const serve = (now = project) =>
+  serveProject(now, (change, state) => ({
     'GET /writing/prj_1/revisions': () => json({ items: [], next_cursor: null }),
     'POST /writing/prj_1/sections/s1/suggestion/sug': ({ body }) => change((body as { text: string }).text),
     'DELETE /writing/prj_1/sections/s1/suggestion/sug': () => json((state.now = withFirst({ suggestion: null }))),
-    'PUT /writing/prj_1/sections/s1': ({ body, headers }) =>
-      headers.get('If-Match') === `"${state.now.sections[0]?.etag}"`
-        ? change((body as { text: string }).text)
-        : problem(412, 'text_changed'),
-  })
-  return { server, state }
-}
+  }))
 function open(component: typeof ProjectView | typeof DraftView = ProjectView): void {
   const router = createRouter({ history: createMemoryHistory(), routes: [{ path: '/:rest(.*)*', component }] })
   render(component, { props: { id: 'prj_1', version: 1 }, global: { plugins: [i18n, router] } })
