@@ -267,7 +267,8 @@ async def mended(api: ApiClient, made: Made) -> Made:
     await api.json("PUT", "/settings/appearance/face", json={"value": "developer"})
     if not (await api.json("GET", "/schedules"))["items"]:
         await make_schedule(api)
-    if not await _is_there(api, f"/sessions/{made.tools}") or await _is_told_otherwise(api, made):
+    is_there = await _is_there(api, f"/sessions/{made.tools}")
+    if not is_there or await _is_told_otherwise(api, made) or await _is_chosen_otherwise(api, made):
         await api.http.delete(f"/sessions/{made.tools}")
         made = replace(made, **await make_talk(api))
     papers = (f"/sessions/{made.research}", f"/writing/{made.project}", f"/writing/{made.draft}")
@@ -292,6 +293,12 @@ async def _is_told_otherwise(api: ApiClient, made: Made) -> bool:
     after = {"format": "json", "after": made.tools_end, "limit": 500}
     page = await api.json("GET", f"/sessions/{made.tools}/events", params=after)
     return any(event["type"].startswith(("message.", "branch.", "path.", "run.")) for event in page["items"])
+
+
+async def _is_chosen_otherwise(api: ApiClient, made: Made) -> bool:
+    """Whether something is chosen for the conversation: what is pressed to choose it has another name then."""
+    session = await api.json("GET", f"/sessions/{made.tools}")
+    return bool(session["options"] or session["model"]) or session["preset"] != made.preset
 
 
 @asynccontextmanager

@@ -113,6 +113,8 @@ class Made:
     """A conversation with tool calls, a changed file, a list of to-dos and sub-agents, that goes on with nothing."""
     tools_end: int
     """Of its history."""
+    preset: str | None
+    """Of that conversation, as it began."""
     approval: str
     question: str
     plan: str
@@ -330,6 +332,7 @@ async def make_talk(api: ApiClient) -> dict[str, Any]:
     await _attach_picture(api, tools)
     return {
         "tools": tools,
+        "preset": (await api.json("GET", f"/sessions/{tools}"))["preset"],
         "tools_end": await _end_of_background(api, tools),
         "share": await _share(api, tools),
         "locked_share": await _share(api, tools, passphrase=PASSPHRASE),
