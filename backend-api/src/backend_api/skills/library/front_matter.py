@@ -13,6 +13,8 @@ from backend_api.skills.domain.errors import SkillRefusedError
 
 MAX_HEAD_BYTES = 16 * 1024
 MAX_BYTES = 256 * 1024
+MAX_DEPTH = 20
+"""Levels of lists and mappings. The library takes time by the square of them: 90 s for a head of nothing but `[`."""
 _HEAD = re.compile(r"\A---[ \t]*\n(.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)
 _NO_YAML = (yaml.YAMLError, ValueError, LookupError, AttributeError, ArithmeticError, TypeError, RecursionError)
 """Errors that the library raises for values that do not fit their tags, beside its own."""
@@ -38,11 +40,8 @@ def _fields(text: str) -> dict[str, Any]:
     if len(text.encode()) > MAX_HEAD_BYTES:
         raise SkillRefusedError(f"The front matter of {MAIN} is larger than {MAX_HEAD_BYTES // 1024} KB.")
     try:
-        # The safe loader creates plain values only. Aliases, which can stand for any amount of text, are not needed by
-        # anybody.
-        events = cast("Iterator[object]", yaml.parse(text, Loader=yaml.SafeLoader))  # pyright: ignore[reportUnknownMemberType]  # untyped
-        if any(isinstance(event, yaml.AliasEvent) for event in events):
-            raise SkillRefusedError(f"The front matter of {MAIN} uses an alias (*), which is not supported.")
+        _refuse_costly(text)
+        # The safe loader creates plain values only.
         found: Any = yaml.safe_load(text)
     except _NO_YAML as error:
         mark = getattr(error, "problem_mark", None)
@@ -51,6 +50,21 @@ def _fields(text: str) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise SkillRefusedError(f"{_FORM}.")
     return cast("dict[str, Any]", found)
+
+
+def _refuse_costly(text: str) -> None:
+    """Raises `SkillRefusedError` for nesting, and for aliases, which can stand for any amount of text."""
+    depth = 0
+    events = cast("Iterator[object]", yaml.parse(text, Loader=yaml.SafeLoader))  # pyright: ignore[reportUnknownMemberType]  # untyped
+    for event in events:
+        if isinstance(event, yaml.AliasEvent):
+            raise SkillRefusedError(f"The front matter of {MAIN} uses an alias (*), which is not supported.")
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        if depth > MAX_DEPTH:
+            raise SkillRefusedError(f"The front matter of {MAIN} is nested deeper than {MAX_DEPTH} levels.")
 
 
 def _text(head: dict[str, Any], name: str) -> str:
