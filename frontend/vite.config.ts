@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import tailwindcss from '@tailwindcss/vite'
 import vue from '@vitejs/plugin-vue'
@@ -18,6 +18,13 @@ function commit(): string {
     return ''
   }
 }
+
+const folder = fileURLToPath(new URL('.', import.meta.url))
+const SPECS = ['src/**/*.spec.ts', 'scripts/**/*.spec.ts']
+/** A module that a spec replaces is another one for the modules that are loaded after it alone. */
+const REPLACES = /\bvi\.(mock|doMock|resetModules)\(|from '\.\/composerTesting'/
+const replacing = (): string[] =>
+  globSync(SPECS, { cwd: folder }).filter((spec) => REPLACES.test(readFileSync(`${folder}/${spec}`, 'utf8')))
 
 export default defineConfig({
   plugins: [vue(), tailwindcss(), compress()],
@@ -56,8 +63,13 @@ export default defineConfig({
   worker: { format: 'es' },
   test: {
     environment: 'node',
-    include: ['src/**/*.spec.ts', 'scripts/**/*.spec.ts'],
     setupFiles: ['src/shared/testing/languages.ts'],
     restoreMocks: true,
+    unstubGlobals: true,
+    // A process for each file takes twice the time.
+    projects: [
+      { extends: true, test: { name: 'together', include: SPECS, exclude: replacing(), isolate: false } },
+      { extends: true, test: { name: 'alone', include: replacing() } },
+    ],
   },
 })
