@@ -502,6 +502,7 @@ export default {
   writing: {
     home: 'Back to the conversations',
     withAgent: 'Work on this with the agent',
+    withAgentShort: 'With the agent',
     withAgentText: 'Work with me on the project “{title}” ({id}) of Writing: ',
     back: 'Back to the projects',
     disabled: 'This server has no projects of writing.',
@@ -622,6 +623,7 @@ export default {
     record: 'The chosen paper',
     pick: 'Choose a paper to read its abstract and your notes.',
     none: 'No papers here yet. Add one by its DOI, import a file, or ask the agent to find and keep some.',
+    noneFits: 'No paper fits the filters.',
     loading: 'Loading papers…',
     disabled: 'This server has no papers.',
     addLabel: 'Add by DOI, arXiv id or address',
@@ -635,6 +637,7 @@ export default {
     line: 'Line {line}',
     more: 'Show more',
     filters: 'Filter the papers',
+    filtersSet: 'Filters | 1 filter set | {count} filters set',
     find: 'Find',
     tag: 'Tag',
     any: 'Any',

@@ -119,6 +119,24 @@ describe('the page of papers', () => {
       expect(server.calls.some(({ path }) => path.includes('tag=nets') && path.includes('year_from=2015'))).toBe(true),
     )
   })
+  it('has its filters behind one button on a phone, which says how many are set, and says where none fits', async () => {
+    await show({
+      'GET /corpus': ({ path }: { path: string }) => json(path.includes('year_to') ? pageOf() : pageOf(record)),
+    })
+    await userEvent.selectOptions(await screen.findByLabelText('Source'), 'arxiv')
+    const button = screen.getByRole('button', { name: '1 filter set' })
+    const folded = document.getElementById(button.getAttribute('aria-controls') ?? '')
+    expect(folded?.contains(screen.getByLabelText('To year'))).toBe(true)
+    expect(folded?.contains(screen.getByLabelText('Find'))).toBe(false)
+    expect(button.getAttribute('aria-expanded')).toBe('false')
+    expect(folded?.classList).toContain('max-wide:hidden')
+    await userEvent.click(button)
+    expect(button.getAttribute('aria-expanded')).toBe('true')
+    expect(folded?.classList).not.toContain('max-wide:hidden')
+    await userEvent.type(screen.getByLabelText('To year'), '1990')
+    expect(screen.getByRole('button', { name: '2 filters set' })).toBe(button)
+    expect(await screen.findByText('No paper fits the filters.')).toBeTruthy()
+  })
   it('knows the form of a file by its name, else by its text', () => {
     expect(formatOf('a.RIS', '')).toBe('ris')
     expect(formatOf('a.bib', 'TY  - JOUR')).toBe('bibtex')
