@@ -4,12 +4,14 @@ import userEvent from '@testing-library/user-event'
 import { createPinia, setActivePinia } from 'pinia'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Share } from '@/api/types'
-import { i18n } from '@/i18n'
+import { addTexts, i18n, setLanguage } from '@/i18n'
+import zh from '@/i18n/zh'
 import { json, problem, startFakeServer } from '@/shared/testing/fakeServer'
 import { useShareDialog } from './shareDialog'
 import ShareDialog from './ShareDialog.vue'
 import SharePage from './SharePage.vue'
 import { sharedItems } from './sharedItems'
+import { papersOf } from './sharedPapers'
 import SharesPage from './SharesPage.vue'
 
 const link: Share = {
@@ -56,6 +58,7 @@ const stubs = { RouterLink: { template: '<a><slot /></a>' } }
 beforeEach(() => setActivePinia(createPinia()))
 afterEach(() => {
   cleanup()
+  void setLanguage('en')
   vi.useRealTimers()
   vi.unstubAllGlobals()
 })
@@ -119,6 +122,17 @@ describe('the dialog that shares', () => {
     const alert = await screen.findByRole('alert')
     expect([alert.textContent, field.getAttribute('aria-describedby')]).toEqual([words, alert.id])
     expect(document.activeElement).toBe(field)
+  })
+  it('says in Chinese what is wrong with a passphrase, where the page is', async () => {
+    addTexts('zh', zh)
+    await setLanguage('zh')
+    const errors = [
+      { field: 'body.passphrase', code: 'invalid', message: 'A passphrase has from 6 to 200 characters.' },
+    ]
+    show({ 'POST /sessions/s1/shares': () => json({ status: 422, code: 'invalid', detail: 'Wrong.', errors }, 422) })
+    await userEvent.type(await screen.findByLabelText('口令'), 'abc')
+    await userEvent.click(screen.getByRole('button', { name: zh.share.make.snapshot }))
+    expect((await screen.findByRole('alert')).textContent).toBe('口令需要 6 到 200 个字符。')
   })
   it('says what is wrong where no link is made', async () => {
     show({ 'POST /sessions/s1/shares': () => problem(409, 'share_quota', 'You have 200 links.') })
@@ -195,6 +209,51 @@ describe('what a stranger sees', () => {
     await userEvent.type(screen.getByLabelText('Passphrase'), 'open sesame{Enter}')
     expect(await screen.findByText('What is in it?')).toBeTruthy()
   })
+  it('says in Chinese that a passphrase is wrong, where the page is', async () => {
+    addTexts('zh', zh)
+    await setLanguage('zh')
+    page({
+      'GET /shared/l1': () => problem(401, 'passphrase_required'),
+      'POST /shared/l1/unlock': () => problem(403, 'passphrase_wrong', 'The passphrase is wrong.'),
+    })
+    await userEvent.type(await screen.findByLabelText('口令'), 'wrong one{Enter}')
+    expect(await screen.findByText('口令不对。')).toBeTruthy()
+  })
+  it('names papers by what is shared of them, else by a number, and never by the id of a record', async () => {
+    const [told, found, untold] = ['a', 'b', 'c'].map((one) => `rec_${one.repeat(32)}`)
+    const at = '2026-11-28T10:00:00Z'
+    const items = [
+      { seq: 1, type: 'message.user', at, text: `Look at ${untold}`, attachments: [] },
+      {
+        seq: 2,
+        type: 'tool.called',
+        at,
+        call_id: 'c',
+        name: 'citation_add',
+        arguments: { record: told },
+        phrase: `Citing ${told}`,
+      },
+      {
+        seq: 3,
+        type: 'tool.finished',
+        at,
+        call_id: 'c',
+        success: true,
+        preview: `Kept, as ${told}: Of *trees*`,
+        body: null,
+      },
+      { seq: 4, type: 'tool.called', at, call_id: 'd', name: 'findings_submit', arguments: {}, phrase: 'Handing in' },
+      {
+        ...{ seq: 5, type: 'tool.finished', at, call_id: 'd', success: true, preview: '', body: null },
+        display: { type: 'findings', items: [{ record: found, title: 'Deep learning' }], refused: 0 },
+      },
+      { seq: 6, type: 'message.completed', at, text: `It grows [${told}, abstract; \`${found}\`, p. 2; ${untold}].` },
+    ]
+    page({ ...whole, 'GET /shared/l1/events': () => json({ items, last_seq: 6, has_more: false }) })
+    expect(await screen.findByText('It grows [Of *trees*, abstract; Deep learning, p. 2; Paper 1].')).toBeTruthy()
+    expect(screen.getByText('Look at Paper 1')).toBeTruthy()
+    expect(document.body.textContent).not.toContain('rec_')
+  })
   it('says so where the link has expired, and shows nothing', async () => {
     page({ 'GET /shared/l1': () => problem(410, 'share_expired', 'This link has expired.') })
     expect(await screen.findByText('This link has expired.')).toBeTruthy()
@@ -222,6 +281,13 @@ it('puts a result with its call, and leaves out what it does not know', () => {
   const items = sharedItems([...said, unknown])
   expect(items.map(({ kind }) => kind)).toEqual(['user', 'call', 'answer'])
   expect(items[1]).toMatchObject({ output: 'hi', success: true })
+})
+
+it('numbers papers in the order in which they are named, those that come later too', () => {
+  const [one, two, three] = ['1', '2', '3'].map((name) => `rec_${name.repeat(32)}`)
+  const event = (text: string) => ({ seq: 1, type: 'message.user', at: '', text })
+  const papers = papersOf([event(`${two}, ${two}`), event(`${one}`)], (number) => `#${number}`)
+  expect(papers.inText(`${one} ${two} ${three} ${three}`)).toBe('#2 #1 #3 #3')
 })
 
 describe('a conversation that was interrupted', () => {
