@@ -21,6 +21,17 @@ it('has the buttons of each change in the language of the page', async () => {
   const names = [...container.querySelectorAll('.cm-chunkButtons button')].map(({ textContent }) => textContent)
   expect(names).toEqual(['接受', '拒绝'])
 })
+it('tells what the text is with each change that is taken', async () => {
+  const [original, modelValue] = ['One.\n\nTwo.\n\nThree.', '1.\n\nTwo.\n\n3.']
+  const { container, emitted } = render(MarkdownEditor, {
+    ...{ props: { modelValue, original, label: 'Text' }, global: { plugins: [i18n] } },
+  })
+  const take = () => fireEvent.mouseDown(container.querySelector('.cm-chunkButtons button[name=accept]')!)
+  await take()
+  await take()
+  expect(emitted('taken')).toEqual([['1.\n\nTwo.\n\nThree.'], [modelValue]])
+  expect(emitted('update:modelValue')).toBeUndefined()
+})
 it('puts a citation at the end where nobody has set a cursor yet', () => {
   const props = { modelValue: 'Nets learn', label: 'Text' }
   const { container } = render(
