@@ -488,6 +488,7 @@ export default {
     storing: 'storing…',
     waits: 'Sends when the files have arrived',
     held: 'Not sent: a file was not uploaded. Remove it or upload it again, then send.',
+    pastedFile: 'pasted-text.txt',
     pasted: 'What you pasted is too long for a message: it goes along as a file.',
     tooMuch: 'What you pasted is longer than the 100,000 characters a message may have.',
     longDraft: 'Your draft of {count} characters is too long for a message.',

@@ -57,7 +57,7 @@ RUN = (
     calls(call("shell_exec", command="cat tea.txt; sleep 1")),
     Answer(texts=("Tea is ready.",)),
 )
-PLACES = ("Editor", "Terminal", "Editor", "Browser", "Terminal")
+PLACES = ("Editor", "Terminal", "Editor", "Desktop", "Terminal")
 
 
 async def turns_of(page: Page) -> dict[int, float]:

@@ -23,9 +23,8 @@ async def test_a_newcomer_sees_the_tour_the_desktop_and_the_file(desktop_stack: 
         await expect(transcript(page)).to_contain_text("demo model", ignore_case=True, timeout=20_000)
         await expect(page.get_by_role("button", name="Stop", exact=True)).to_be_hidden(timeout=120_000)
 
-        # The panel followed the agent to its browser.
-        await expect(page.get_by_role("tab", name="Browser", selected=True)).to_be_visible()
-        await page.get_by_role("tab", name="Desktop").click()
+        # The panel followed the agent to its browser, which stands on the live desktop.
+        await expect(page.get_by_role("tab", name="Desktop", selected=True)).to_be_visible()
         canvas = page.locator("canvas").first
         await expect(canvas).to_be_visible(timeout=30_000)
         colours = await canvas.evaluate(

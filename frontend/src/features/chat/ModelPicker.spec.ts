@@ -53,6 +53,12 @@ describe('ModelPicker', () => {
   it('names the provider, unless another service speaks its protocol', async () => {
     expect((await open({ ...real, is_official: false }, false))[0]).toBe('Model MOpenAI-compatible service')
   })
+  it('shows by an arrow that it opens, on a phone too', () => {
+    render(ModelPicker, { props: { model: 'm', hasBegun: false }, global: { plugins: [i18n] } })
+    const arrow = screen.getByRole('button').querySelector('svg.lucide-chevron-down')
+    expect(arrow?.getAttribute('class')).not.toMatch(/max-phone:hidden|phone:/)
+    expect(arrow).toBeTruthy()
+  })
   it('calls the demo model as the page calls it, in its language', async () => {
     i18n.global.locale.value = 'zh'
     expect((await open(demo, true))[0]).toBe('演示模型一段脚本，不需要密钥')

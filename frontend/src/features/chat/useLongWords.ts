@@ -1,4 +1,5 @@
 import { ref } from 'vue'
+import { useI18n } from 'vue-i18n'
 import { countPoints } from '@/shared/lib/codepoints'
 
 /** Characters that a message may have at most. */
@@ -11,6 +12,7 @@ export const isOverLimit = (words: string): boolean => words.length > LONGEST &&
  * for minutes.
  */
 export function useLongWords(takesFiles: () => boolean, bring: (files: File[]) => void) {
+  const { t } = useI18n()
   /** A draft that was kept, until it is attached or discarded. */
   const draft = ref('')
   const isAttached = ref(false)
@@ -34,7 +36,7 @@ export function useLongWords(takesFiles: () => boolean, bring: (files: File[]) =
     return true
   }
   function attach(words: string): void {
-    bring([new File([words], 'pasted-text.txt', { type: 'text/plain' })])
+    bring([new File([words], t('composer.pastedFile'), { type: 'text/plain' })])
     isAttached.value = true
   }
   /** The kept draft is attached, or discarded. */

@@ -31,21 +31,26 @@ it.each([
   ['background_run', 'background'],
   ['expose_port', 'ports'],
 ])('%s is at work in the place %s', (name, place) => {
-  expect(followedPlace([card(name, { outcome: 'running' })])).toBe(place)
+  expect(followedPlace([card(name, { outcome: 'running' })], false)).toBe(place)
+})
+it('watches the browser on the desktop where that is live, and what is no picture of a screen where it stands', () => {
+  expect(followedPlace([card('shell_exec'), card('browser_view')], true)).toBe('desktop')
+  expect(followedPlace([card('browser_view'), card('web_search')], true)).toBe('browser')
+  expect(followedPlace([card('browser_view'), card('shell_exec')], true)).toBe('terminal')
 })
 it('is where the last call is that has a place, and the desktop before the first one', () => {
-  expect(followedPlace([card('shell_exec'), card('think', { outcome: 'running' })])).toBe('terminal')
-  expect(followedPlace([])).toBe('desktop')
+  expect(followedPlace([card('shell_exec'), card('think', { outcome: 'running' })], false)).toBe('terminal')
+  expect(followedPlace([], false)).toBe('desktop')
 })
 it('is not where a call only asks, or was refused', () => {
   const asked = [card('shell_exec'), card('browser_view', { outcome: 'asking' }), card('task', { outcome: 'refused' })]
-  expect(followedPlace(asked)).toBe('terminal')
+  expect(followedPlace(asked, false)).toBe('terminal')
   expect(asked.map(hasBegun)).toEqual([true, false, false])
 })
 it('is the desktop while the computer that a call waits for starts', () => {
   const waits = card('shell_exec', { outcome: 'running', startedAt: null })
-  expect(followedPlace([waits])).toBe('desktop')
-  expect(followedPlace([{ ...waits, startedAt: '2026-01-01T00:00:00Z' }])).toBe('terminal')
+  expect(followedPlace([waits], false)).toBe('desktop')
+  expect(followedPlace([{ ...waits, startedAt: '2026-01-01T00:00:00Z' }], false)).toBe('terminal')
 })
 it('keeps the picture of the step before until the next one is there', () => {
   const body = { seq: 1, size: 1, media_type: 'image/jpeg', digest: '', parts: [] }

@@ -1,16 +1,20 @@
-import { awaitsComputer, placeOf, type Place, type ToolCard } from '@/features/tools'
+import { awaitsComputer, placeOf, viewOf, type Place, type ToolCard } from '@/features/tools'
 
 /** It is at work, or was: what was only asked for, refused or skipped has nothing to look at. */
 export function hasBegun(card: ToolCard): boolean {
   return ['running', 'succeeded', 'failed', 'cut'].includes(card.outcome) && !awaitsComputer(card)
 }
 
-/** Where the agent is at work, or was last; while the computer is still to come that is where it appears. */
-export function followedPlace(calls: readonly ToolCard[]): Place {
+/**
+ * Where the agent is at work, or was last; while the computer is still to come that is where it appears. Its browser
+ * stands on the desktop: where that is live, it is watched there, and pictures of pages are for where it is not.
+ */
+export function followedPlace(calls: readonly ToolCard[], isDesktopLive: boolean): Place {
   if (calls.some(awaitsComputer)) return 'desktop'
   for (const card of calls.toReversed()) {
     const place = hasBegun(card) ? placeOf(card) : null
-    if (place !== null) return place
+    if (place === null) continue
+    return isDesktopLive && viewOf(card).shows === 'browser' ? 'desktop' : place
   }
   return 'desktop'
 }

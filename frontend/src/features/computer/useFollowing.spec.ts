@@ -3,11 +3,12 @@ import { cleanup, render, screen } from '@testing-library/vue'
 import userEvent from '@testing-library/user-event'
 import { createPinia, setActivePinia } from 'pinia'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import { defineComponent, h, nextTick, ref } from 'vue'
+import { computed, defineComponent, h, nextTick, ref } from 'vue'
 import type { ToolCard } from '@/features/tools'
 import { i18n } from '@/i18n'
 import { startFakeServer } from '@/shared/testing/fakeServer'
 import { useShownCall } from '@/shared/lib/shownCall'
+import type { Computer } from './computer'
 import ComputerPanel from './ComputerPanel.vue'
 import { usePanel } from './panel'
 import { useFollowing } from './useFollowing'
@@ -51,6 +52,7 @@ const given = {
   wasStopped: false,
 }
 const cards = ref<ToolCard[]>([])
+const computer = ref<Computer>(given.computer)
 const chosen = (): string | null => screen.queryByRole('tab', { selected: true })?.textContent?.trim() ?? null
 const timeline = (): HTMLElement => screen.getByRole('slider')
 
@@ -60,8 +62,9 @@ function show() {
     return () => h('button', { onClick: () => shown?.show('tool:1') }, 'the first card')
   })
   const Page = defineComponent(() => {
-    useFollowing(cards, cards, () => true)
-    return () => [h(Card), h(ComputerPanel, { ...given, cards: cards.value })]
+    const known = computed(() => ({ computer: computer.value }))
+    useFollowing(cards, cards, () => true, known)
+    return () => [h(Card), h(ComputerPanel, { ...given, computer: computer.value, cards: cards.value })]
   })
   return render(Page, { global: { plugins: [i18n] } })
 }
@@ -77,6 +80,7 @@ beforeEach(() => {
   setActivePinia(createPinia())
   startFakeServer({})
   cards.value = [card(1, 'shell_exec'), card(2, 'file_write')]
+  computer.value = given.computer
 })
 afterEach(() => {
   cleanup()
@@ -97,6 +101,16 @@ it('turns to the tool at work, until a tab is pressed, and again from the button
   await userEvent.click(screen.getByRole('button', { name: 'Follow the agent' }))
   await nextTick()
   expect(chosen()).toBe('Editor')
+})
+it('watches the browser live on the desktop, and by its last picture once the computer is gone', async () => {
+  show()
+  computer.value = { ...given.computer, status: 'ready' }
+  await begin(card(3, 'browser_navigate', { outcome: 'running' }))
+  expect(chosen()).toBe('Desktop')
+  expect(screen.getByText('Following')).toBeTruthy()
+  computer.value = { ...given.computer, status: 'paused' }
+  await begin()
+  expect(chosen()).toBe('Browser')
 })
 it('shows each call as it was by the keys of the timeline, and stays there while others begin', async () => {
   show()

@@ -3,7 +3,8 @@ import { cleanup, render, screen } from '@testing-library/vue'
 import userEvent from '@testing-library/user-event'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { createMemoryHistory, createRouter } from 'vue-router'
-import { i18n } from '@/i18n'
+import { addTexts, i18n, setLanguage } from '@/i18n'
+import zh from '@/i18n/zh'
 import { json, problem, startFakeServer } from '@/shared/testing/fakeServer'
 import CorpusPage from './CorpusPage.vue'
 import { formatOf } from './useCorpus'
@@ -19,6 +20,7 @@ const pageOf = (...items: object[]) => ({ is_enabled: true, items, total: items.
 
 afterEach(() => {
   cleanup()
+  void setLanguage('en')
   vi.unstubAllGlobals()
 })
 
@@ -118,6 +120,38 @@ describe('the page of papers', () => {
     await vi.waitFor(() =>
       expect(server.calls.some(({ path }) => path.includes('tag=nets') && path.includes('year_from=2015'))).toBe(true),
     )
+  })
+  it('has its filters behind one button on a phone, which says how many are set, and says where none fits', async () => {
+    await show({
+      'GET /corpus': ({ path }: { path: string }) => json(path.includes('year_to') ? pageOf() : pageOf(record)),
+    })
+    await userEvent.selectOptions(await screen.findByLabelText('Source'), 'arxiv')
+    const button = screen.getByRole('button', { name: '1 filter set' })
+    const folded = document.getElementById(button.getAttribute('aria-controls') ?? '')
+    expect(folded?.contains(screen.getByLabelText('To year'))).toBe(true)
+    expect(folded?.contains(screen.getByLabelText('Find'))).toBe(false)
+    expect(button.getAttribute('aria-expanded')).toBe('false')
+    expect(folded?.classList).toContain('max-wide:hidden')
+    await userEvent.click(button)
+    expect(button.getAttribute('aria-expanded')).toBe('true')
+    expect(folded?.classList).not.toContain('max-wide:hidden')
+    await userEvent.type(screen.getByLabelText('To year'), '1990')
+    expect(screen.getByRole('button', { name: '2 filters set' })).toBe(button)
+    expect(await screen.findByText('No paper fits the filters.')).toBeTruthy()
+  })
+  it('gives the papers out as a file that is named in the language of the page', async () => {
+    const names: string[] = []
+    vi.spyOn(HTMLAnchorElement.prototype, 'click').mockImplementation(function (this: HTMLAnchorElement) {
+      names.push(this.download)
+    })
+    await show({ 'GET /corpus/export': () => new Response('TY  - JOUR') })
+    await userEvent.click(await screen.findByRole('button', { name: 'Export RIS' }))
+    await vi.waitFor(() => expect(names).toEqual(['papers.ris']))
+    addTexts('zh', zh)
+    await setLanguage('zh')
+    await userEvent.click(await screen.findByRole('button', { name: /BibTeX/ }))
+    await vi.waitFor(() => expect(names).toEqual(['papers.ris', '论文.bib']))
+    vi.restoreAllMocks()
   })
   it('knows the form of a file by its name, else by its text', () => {
     expect(formatOf('a.RIS', '')).toBe('ris')

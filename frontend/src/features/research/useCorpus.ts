@@ -113,11 +113,11 @@ export function useCorpus(sessionId: () => string = () => '') {
     return found
   }
   /** What the filters leave, as a file. */
-  async function download(format: BibliographyFormat): Promise<void> {
+  async function download(format: BibliographyFormat, name: string): Promise<void> {
     const answer = await callRaw('GET', '/corpus/export', { query: { ...query(), format } })
     const anchor = document.createElement('a')
     anchor.href = URL.createObjectURL(await answer.blob())
-    anchor.download = format === 'ris' ? 'corpus.ris' : 'corpus.bib'
+    anchor.download = name
     anchor.click()
     setTimeout(() => URL.revokeObjectURL(anchor.href), 60_000)
   }

@@ -80,30 +80,37 @@ const answer = (base: Base, said: string, partial: boolean): SharedAnswer => ({
 
 const WORK = ['message.completed', 'thinking.completed', 'tool.called']
 
-/** What is seen of the events, as the conversation is shown to its owner; the result of a call stands with it. */
+/** What is seen of the events, in the order in which the conversation is shown to its owner, as `agent/shown_order.py` has it; the result of a call stands with it. */
 export function sharedItems(events: readonly SharedEvent[]): SharedItem[] {
-  const items: SharedItem[] = []
+  let items: SharedItem[] = []
   const results = new Map(events.map((event) => [event.type === 'tool.finished' ? text(event['call_id']) : '', event]))
-  /** Messages, which stand below what the agent did before it had read them. */
-  let unread: number[] = []
+  /** Messages that the agent may not have read yet. */
+  let unread = new Set<number>()
   let hasWorked = false
   for (const event of events) {
-    const item = itemOf(event)
-    if (event.type === 'message.user') unread.push(event.seq)
     let isAbove = false
-    if (WORK.includes(event.type)) {
+    if (event.type === 'message.user') unread.add(event.seq)
+    else if (WORK.includes(event.type)) {
       const seen = Number(event['seen_seq'] ?? 0)
-      unread = unread.filter((seq) => seen > 0 && seq > seen)
+      unread = new Set([...unread].filter((seq) => seen > 0 && seq > seen))
       isAbove = hasWorked = true
-    } else if (event.type === 'run.finished') {
+    } else if (event.type === 'tool.finished') isAbove = hasWorked
+    else if (event.type === 'run.finished') {
       // A run that had done nothing is stopped below what it was to do.
       isAbove = hasWorked && event['status'] === 'stopped'
       hasWorked = false
+    } else if (event.type === 'run.started') {
+      unread = new Set()
+      hasWorked = false
     }
-    if (!item) continue
-    const first = isAbove ? items.findIndex(({ id }) => id === unread[0]) : -1
-    const shown = item.kind === 'call' ? withResult(item, results.get(text(event['call_id']))) : item
-    items.splice(first < 0 ? items.length : first, 0, shown)
+    const item = itemOf(event)
+    const shown = item?.kind === 'call' ? withResult(item, results.get(text(event['call_id']))) : item
+    if (!isAbove || unread.size === 0) {
+      if (shown) items.push(shown)
+      continue
+    }
+    const waits = ({ id }: SharedItem): boolean => unread.has(id)
+    items = [...items.filter((one) => !waits(one)), ...(shown ? [shown] : []), ...items.filter(waits)]
   }
   return items.map((item, at) =>
     item.kind === 'answer' && item.partial && items[at + 1]?.kind === 'user' ? { ...item, isCut: true } : item,

@@ -4,12 +4,11 @@ import userEvent from '@testing-library/user-event'
 import { createPinia, setActivePinia } from 'pinia'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Share } from '@/api/types'
-import { i18n } from '@/i18n'
+import { addTexts, i18n, setLanguage } from '@/i18n'
+import zh from '@/i18n/zh'
 import { json, problem, startFakeServer } from '@/shared/testing/fakeServer'
 import { useShareDialog } from './shareDialog'
 import ShareDialog from './ShareDialog.vue'
-import SharePage from './SharePage.vue'
-import { sharedItems } from './sharedItems'
 import SharesPage from './SharesPage.vue'
 
 const link: Share = {
@@ -25,37 +24,13 @@ const link: Share = {
   file_count: 0,
   file_bytes: 0,
 }
-const said = [
-  {
-    seq: 2,
-    type: 'message.user',
-    at: '2026-11-28T10:00:00Z',
-    message_id: 'm',
-    text: 'What is in it?',
-    attachments: [],
-  },
-  {
-    seq: 4,
-    type: 'tool.called',
-    at: '2026-11-28T10:00:01Z',
-    call_id: 'c',
-    name: 'file_read',
-    arguments: {},
-    phrase: '',
-  },
-  { seq: 5, type: 'tool.finished', at: '2026-11-28T10:00:02Z', call_id: 'c', success: true, preview: 'hi', body: null },
-  { seq: 6, type: 'message.completed', at: '2026-11-28T10:00:03Z', message_id: 'a', text: 'It says **hi**.' },
-]
-const info = {
-  ...{ title: 'Notes', mode: 'snapshot', include: [], created_at: link.created_at, expires_at: null },
-  ...{ is_running: false, last_seq: 6, files: [{ path: 'notes.txt', size: 7 }] },
-}
 const plugins = [i18n]
 const stubs = { RouterLink: { template: '<a><slot /></a>' } }
 
 beforeEach(() => setActivePinia(createPinia()))
 afterEach(() => {
   cleanup()
+  void setLanguage('en')
   vi.useRealTimers()
   vi.unstubAllGlobals()
 })
@@ -120,6 +95,17 @@ describe('the dialog that shares', () => {
     expect([alert.textContent, field.getAttribute('aria-describedby')]).toEqual([words, alert.id])
     expect(document.activeElement).toBe(field)
   })
+  it('says in Chinese what is wrong with a passphrase, where the page is', async () => {
+    addTexts('zh', zh)
+    await setLanguage('zh')
+    const errors = [
+      { field: 'body.passphrase', code: 'invalid', message: 'A passphrase has from 6 to 200 characters.' },
+    ]
+    show({ 'POST /sessions/s1/shares': () => json({ status: 422, code: 'invalid', detail: 'Wrong.', errors }, 422) })
+    await userEvent.type(await screen.findByLabelText('口令'), 'abc')
+    await userEvent.click(screen.getByRole('button', { name: zh.share.make.snapshot }))
+    expect((await screen.findByRole('alert')).textContent).toBe('口令需要 6 到 200 个字符。')
+  })
   it('says what is wrong where no link is made', async () => {
     show({ 'POST /sessions/s1/shares': () => problem(409, 'share_quota', 'You have 200 links.') })
     await userEvent.click(await screen.findByRole('button', { name: 'Make a link to this snapshot' }))
@@ -141,117 +127,5 @@ describe('the page of links', () => {
     await userEvent.click(within(row).getByRole('button', { name: 'Revoke' }))
     expect(await screen.findByText('The link is revoked.')).toBeTruthy()
     expect(screen.queryByRole('listitem')).toBeNull()
-  })
-})
-
-describe('what a stranger sees', () => {
-  beforeEach(() => vi.stubGlobal('location', { ...location, hash: '#secret', origin: 'http://here' }))
-  const page = (answers: Parameters<typeof startFakeServer>[0]) => {
-    const server = startFakeServer(answers)
-    render(SharePage, { props: { id: 'l1' }, global: { plugins } })
-    return server
-  }
-  const whole = {
-    'GET /shared/l1': () => json(info),
-    'GET /shared/l1/events': () => json({ items: said, last_seq: 6, has_more: false }),
-  }
-
-  it('is the conversation, asked for with the token and without a log-in', async () => {
-    const server = page(whole)
-    expect(await screen.findByText('What is in it?')).toBeTruthy()
-    expect((await screen.findByText('hi', { selector: 'strong' })).tagName).toBe('STRONG')
-    expect(screen.getByText('1 file')).toBeTruthy()
-    for (const { headers, path } of server.calls) {
-      expect(headers.get('X-Share-Token')).toBe('secret')
-      expect(headers.get('Authorization')).toBeNull()
-      expect(path).not.toContain('secret')
-    }
-  })
-  it('says what calls did, not what they were doing', async () => {
-    const [user, called, finished] = said
-    const items = [
-      user,
-      { ...called, name: 'shell_exec', arguments: { command: 'ls' }, phrase: 'Running ls' },
-      finished,
-    ]
-    page({ ...whole, 'GET /shared/l1/events': () => json({ items, last_seq: 6, has_more: false }) })
-    expect(await screen.findByText('Ran ls')).toBeTruthy()
-  })
-  it('asks for the passphrase, and opens with it', async () => {
-    let isOpen = false
-    page({
-      ...whole,
-      'GET /shared/l1': () => (isOpen ? json(info) : problem(401, 'passphrase_required')),
-      'POST /shared/l1/unlock': ({ body }) => {
-        isOpen = (body as { passphrase: string }).passphrase === 'open sesame'
-        return isOpen
-          ? json({ access: 'a', expires_at: '' })
-          : problem(403, 'passphrase_wrong', 'The passphrase is wrong.')
-      },
-    })
-    await userEvent.type(await screen.findByLabelText('Passphrase'), 'wrong one{Enter}')
-    expect(await screen.findByText('The passphrase is wrong.')).toBeTruthy()
-    await userEvent.clear(screen.getByLabelText('Passphrase'))
-    await userEvent.type(screen.getByLabelText('Passphrase'), 'open sesame{Enter}')
-    expect(await screen.findByText('What is in it?')).toBeTruthy()
-  })
-  it('says so where the link has expired, and shows nothing', async () => {
-    page({ 'GET /shared/l1': () => problem(410, 'share_expired', 'This link has expired.') })
-    expect(await screen.findByText('This link has expired.')).toBeTruthy()
-    expect(screen.queryByRole('button')).toBeNull()
-  })
-  it('replays from the beginning, and jumps to the result', async () => {
-    page(whole)
-    await screen.findByText('What is in it?')
-    vi.useFakeTimers()
-    const press = (name: string): void => screen.getByRole('button', { name }).click()
-    press('Play from here')
-    await vi.advanceTimersByTimeAsync(0)
-    expect(screen.queryByText('What is in it?')).toBeNull()
-    await vi.advanceTimersByTimeAsync(100)
-    expect(screen.getByText('What is in it?')).toBeTruthy()
-    expect(screen.queryByText('It says', { exact: false })).toBeNull()
-    press('Jump to the result')
-    await vi.advanceTimersByTimeAsync(0)
-    expect(screen.getByText('It says', { exact: false })).toBeTruthy()
-  })
-})
-
-it('puts a result with its call, and leaves out what it does not know', () => {
-  const unknown = { seq: 9, type: 'of.tomorrow', at: '2026-11-28T10:00:03Z' }
-  const items = sharedItems([...said, unknown])
-  expect(items.map(({ kind }) => kind)).toEqual(['user', 'call', 'answer'])
-  expect(items[1]).toMatchObject({ output: 'hi', success: true })
-})
-
-describe('a conversation that was interrupted', () => {
-  const at = '2026-11-28T10:00:03Z'
-  const user = (seq: number) => ({ seq, type: 'message.user', at, text: `said ${seq}`, attachments: [] })
-  const cut = (seq: number, seen: number) => ({
-    ...{ seq, type: 'message.completed', at, text: `cut ${seq}` },
-    ...{ partial: true, seen_seq: seen },
-  })
-  const ended = (seq: number, status: string) => ({ seq, type: 'run.finished', at, status })
-  it('has what was said meanwhile below the answer that it interrupted', () => {
-    const called = { seq: 5, type: 'tool.called', at, call_id: 'c', name: 'n', arguments: {}, phrase: '', seen_seq: 1 }
-    const result = { seq: 6, type: 'tool.finished', at, call_id: 'c', success: true, preview: 'done', body: null }
-    const items = sharedItems([user(1), user(4), called, result, cut(7, 1), user(8), cut(9, 4), ended(10, 'stopped')])
-    expect(items.map(({ id }) => id)).toEqual([1, 5, 7, 4, 9, 10, 8])
-    expect(items.filter((item) => item.kind === 'answer' && item.isCut).map(({ id }) => id)).toEqual([7])
-    expect(items[1]).toMatchObject({ output: 'done' })
-  })
-  it('has the end of a run that had done nothing below what it was to do', () => {
-    const items = sharedItems([user(1), cut(2, 1), ended(3, 'completed'), user(4), ended(5, 'stopped')])
-    expect(items.map(({ id }) => id)).toEqual([1, 2, 4, 5])
-  })
-  it('says where it was interrupted, and that it was stopped', async () => {
-    startFakeServer({
-      'GET /shared/l1': () => json(info),
-      'GET /shared/l1/events': () =>
-        json({ items: [user(1), user(2), cut(3, 1), cut(4, 2), ended(5, 'stopped')], last_seq: 5, has_more: false }),
-    })
-    render(SharePage, { props: { id: 'l1' }, global: { plugins } })
-    expect(await screen.findAllByText('Interrupted here')).toHaveLength(1)
-    expect(screen.getByText('Stopped')).toBeTruthy()
   })
 })

@@ -48,6 +48,32 @@ describe('the panel of the draft', () => {
     const post = server.calls.find(({ method }) => method === 'POST')
     expect([post?.body, post?.headers.get('If-Match')]).toEqual([{ text: 'Better.' }, '"one"'])
   })
+  it('tells which paper a citation in what would change stands for, once it is pressed', async () => {
+    const paper = {
+      ...{ key: 'lecun2015deep', record_id: 'rec_1', title: 'Deep learning', authors: ['Yann LeCun'], year: 2015 },
+      ...{ venue: 'Nature', url: 'https://doi.org/10.1/a', is_retracted: false, is_imported: false },
+    }
+    const text = 'Nets learn [@lecun2015deep].'
+    const changed = { ...section, text, suggestion: { ...suggestion, text: 'Nets do [@made2024up].' } }
+    startFakeServer({
+      'GET /writing': () => json({ is_enabled: true, items: [project], next_cursor: null }),
+      'GET /writing/prj_1': () => json({ ...project, sections: [changed], bibliography: [paper] }),
+      'GET /writing/prj_1/preview': () => json({ html: '<p>Set.</p>' }),
+    })
+    const router = createRouter({
+      history: createMemoryHistory(),
+      routes: [{ path: '/:rest(.*)*', component: DraftPanel }],
+    })
+    render(DraftPanel, { props: { sessionId: 's', version: 1 }, global: { plugins: [i18n, router] } })
+    expect((await screen.findByRole('group')).textContent).toContain('-Nets learn [@lecun2015deep].')
+    await userEvent.click(screen.getByRole('button', { name: '@lecun2015deep' }))
+    const card = await screen.findByRole('dialog')
+    expect(card.textContent).toContain('Yann LeCun · 2015 · Nature')
+    expect(screen.getByText('Open in Papers').getAttribute('href')).toBe('/corpus?record=rec_1')
+    await userEvent.keyboard('{Escape}')
+    await userEvent.click(screen.getByRole('button', { name: '@made2024up' }))
+    expect(await screen.findByText('“made2024up” is not in the bibliography.')).toBeTruthy()
+  })
   it('is there once an agent has changed a project', () => {
     expect(hasWritten({ name: 'section_write', outcome: 'succeeded' })).toBe(true)
     expect(hasWritten({ name: 'section_write', outcome: 'failed' })).toBe(false)

@@ -5,7 +5,7 @@ import { afterEach, expect, it } from 'vitest'
 import { nextTick } from 'vue'
 import { createMemoryHistory, createRouter } from 'vue-router'
 import { i18n } from '@/i18n'
-import { citedAt } from './cited'
+import { citedAt, citedParts } from './citations'
 import MarkdownEditor from './MarkdownEditor.vue'
 
 afterEach(() => {
@@ -20,6 +20,17 @@ it('has the buttons of each change in the language of the page', async () => {
   const { container } = render(MarkdownEditor, { props, global: { plugins: [i18n] } })
   const names = [...container.querySelectorAll('.cm-chunkButtons button')].map(({ textContent }) => textContent)
   expect(names).toEqual(['接受', '拒绝'])
+})
+it('tells what the text is with each change that is taken', async () => {
+  const [original, modelValue] = ['One.\n\nTwo.\n\nThree.', '1.\n\nTwo.\n\n3.']
+  const { container, emitted } = render(MarkdownEditor, {
+    ...{ props: { modelValue, original, label: 'Text' }, global: { plugins: [i18n] } },
+  })
+  const take = () => fireEvent.mouseDown(container.querySelector('.cm-chunkButtons button[name=accept]')!)
+  await take()
+  await take()
+  expect(emitted('taken')).toEqual([['1.\n\nTwo.\n\nThree.'], [modelValue]])
+  expect(emitted('update:modelValue')).toBeUndefined()
 })
 it('puts a citation at the end where nobody has set a cursor yet', () => {
   const props = { modelValue: 'Nets learn', label: 'Text' }
@@ -61,9 +72,31 @@ it('tells which paper a citation stands for once it is pressed', async () => {
   await nextTick()
   expect(screen.queryByRole('status')).toBeNull()
 })
+it('tells it also of a citation in what the suggestion takes away', async () => {
+  const props = { modelValue: 'Nets.', original: 'Nets learn [@made2024up].', label: 'Text', bibliography: [] }
+  const { container } = render(MarkdownEditor, { props, global: { plugins: [i18n] } })
+  const line = container.querySelector<HTMLElement>('.cm-deletedLine')!
+  const texts = document.createTreeWalker(line, NodeFilter.SHOW_TEXT)
+  // A place in the text, as a browser tells it of the point that is pressed.
+  let [at, offsetNode] = [line.textContent.indexOf('made'), texts.nextNode()!]
+  while (at > offsetNode.textContent!.length)
+    [at, offsetNode] = [at - offsetNode.textContent!.length, texts.nextNode()!]
+  document.caretPositionFromPoint = () => ({ offsetNode, offset: at, getClientRect: () => null })
+  await fireEvent.click(offsetNode.parentElement!)
+  expect(screen.getByRole('status').textContent).toBe('“made2024up” is not in the bibliography.')
+  Reflect.deleteProperty(document, 'caretPositionFromPoint')
+})
 it('finds a citation where it is checked, and nowhere else', () => {
   expect(citedAt('As [@a.b; @{c/d}]', 5)).toEqual({ key: 'a.b', from: 4 })
   expect(citedAt('As [@a.b; @{c/d}]', 14)).toEqual({ key: 'c/d', from: 10 })
   expect(citedAt('As [@a.b; @{c/d}]', 9)).toBeNull()
   expect(citedAt('me@example.org', 6)).toBeNull()
+  expect(citedParts('[@a.b] me@b.c @{c/d}').map(({ text, key }) => [text, key])).toEqual([
+    ...[
+      ['[', null],
+      ['@a.b', 'a.b'],
+      ['] me@b.c ', null],
+      ['@{c/d}', 'c/d'],
+    ],
+  ])
 })

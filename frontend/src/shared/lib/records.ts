@@ -15,6 +15,8 @@ import type { WrittenOut } from './writtenOut'
 
 /** How agents name a record of the papers that a person keeps. */
 const RECORD = /(?<![A-Za-z0-9])rec_[0-9a-f]{32}(?![A-Za-z0-9])/g
+export const namedRecords = (text: string): string[] =>
+  text.includes('rec_') ? [...new Set([...text.matchAll(RECORD)].map(([id]) => id))] : []
 export const replaceRecords = (text: string, shown: (id: string) => string): string => text.replace(RECORD, shown)
 
 /** Marks names of records in texts, but in links and where somebody decides by what is written. */
