@@ -410,6 +410,7 @@ const zh: Texts = {
     redirecting: '正在打断…',
     waits: '智能体会在当前步骤完成后阅读',
     waitsForYou: '智能体会在你作出决定或回答后阅读',
+    takeBack: '撤回',
     leftUnread: '尚未回复，智能体会在你发送下一条消息时一并阅读。',
     cutShort: '回答在此被打断',
     handedBack: '你交还了控制：{note}',

@@ -232,6 +232,11 @@ class RunLedger(Protocol):
         is written then."""
         ...
 
+    async def take_messages(self, lease: Lease, seq: int) -> int:
+        """Takes the session's messages up to the number `seq` for the model: from then on none can be withdrawn.
+        Returns the number of the session's last `message.withdrawn`, 0 for none. Raises `LeaseLostError`."""
+        ...
+
     async def finish(
         self, lease: Lease, finished: RunFinished, *, seen_seq: int, said: Sequence[NewEvent] = ()
     ) -> list[Event]:

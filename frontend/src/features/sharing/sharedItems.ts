@@ -87,7 +87,10 @@ export function sharedItems(events: readonly SharedEvent[]): SharedItem[] {
   /** Messages, which stand below what the agent did before it had read them. */
   let unread: number[] = []
   let hasWorked = false
+  /** Taken back before the agent had read it. */
+  const gone = new Set(events.flatMap((one) => (one.type === 'message.withdrawn' ? [one['message_id']] : [])))
   for (const event of events) {
+    if (event.type === 'message.user' && gone.has(event['message_id'])) continue
     const item = itemOf(event)
     if (event.type === 'message.user') unread.push(event.seq)
     let isAbove = false

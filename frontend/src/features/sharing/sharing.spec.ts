@@ -240,6 +240,11 @@ describe('a conversation that was interrupted', () => {
     expect(items.filter((item) => item.kind === 'answer' && item.isCut).map(({ id }) => id)).toEqual([7])
     expect(items[1]).toMatchObject({ output: 'done' })
   })
+  it('has nothing of a message that was taken back', () => {
+    const named = { ...user(4), message_id: 'u4' }
+    const items = sharedItems([user(1), named, { seq: 5, type: 'message.withdrawn', at, message_id: 'u4' }, cut(6, 1)])
+    expect(items.map(({ id }) => id)).toEqual([1, 6])
+  })
   it('has the end of a run that had done nothing below what it was to do', () => {
     const items = sharedItems([user(1), cut(2, 1), ended(3, 'completed'), user(4), ended(5, 'stopped')])
     expect(items.map(({ id }) => id)).toEqual([1, 2, 4, 5])

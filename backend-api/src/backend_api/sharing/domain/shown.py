@@ -11,6 +11,7 @@ from backend_api.agent.events import (
     Event,
     MessageCompleted,
     MessageUser,
+    MessageWithdrawn,
     PathSelected,
     PlanDecided,
     PlanProposed,
@@ -71,6 +72,8 @@ def _said(event: Event, with_files: bool) -> Fields | None:
             "partial": payload.partial,
             "seen_seq": payload.seen_seq,
         }
+    if isinstance(payload, MessageWithdrawn):
+        return {"message_id": payload.message_id}
     if isinstance(payload, QuestionAsked):
         questions = [{"id": one.id, "text": one.text, "options": list(one.options)} for one in payload.questions]
         return {"question_id": payload.question_id, "questions": questions}
