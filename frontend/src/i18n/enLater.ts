@@ -1136,6 +1136,7 @@ export default {
     empty: 'Nothing was said yet.',
     unlock: 'Open',
     unlockHint: 'Whoever sent you the link knows it.',
+    filesLeftOut: '{count} files not shared | 1 file not shared | {count} files not shared',
     fileCount: 'No files | 1 file | {count} files',
     download: 'Download all files',
     person: 'The person',

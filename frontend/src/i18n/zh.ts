@@ -1093,6 +1093,7 @@ const zh: Texts = {
     empty: '还没有内容。',
     unlock: '打开',
     unlockHint: '发给你链接的人知道口令。',
+    filesLeftOut: '{count} 个文件未分享 | 1 个文件未分享 | {count} 个文件未分享',
     fileCount: '没有文件 | 1 个文件 | {count} 个文件',
     download: '下载全部文件',
     person: '用户',

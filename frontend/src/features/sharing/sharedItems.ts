@@ -23,7 +23,12 @@ interface SharedAnswer extends Base {
   readonly isCut: boolean
 }
 export type SharedItem =
-  | (Base & { readonly kind: 'user'; readonly text: string; readonly files: readonly string[] })
+  | (Base & {
+      readonly kind: 'user'
+      readonly text: string
+      readonly files: readonly string[]
+      readonly leftOut: number
+    })
   | SharedAnswer
   | (Base & { readonly kind: 'thinking'; readonly text: string })
   | (Base & { readonly kind: 'plan'; readonly text: string })
@@ -39,7 +44,12 @@ function itemOf(event: SharedEvent): SharedItem | null {
   const base = { id: event.seq, at: Date.parse(event.at) }
   switch (event.type) {
     case 'message.user':
-      return { ...base, kind: 'user', text: text(event['text']), files: list(event['attachments']).map(text) }
+      return person(
+        base,
+        text(event['text']),
+        list(event['attachments']).map(text),
+        Number(event['files_left_out'] ?? 0),
+      )
     case 'message.completed':
       return text(event['text']).trim() ? answer(base, text(event['text']), event['partial'] === true) : null
     case 'thinking.completed':
@@ -50,12 +60,12 @@ function itemOf(event: SharedEvent): SharedItem | null {
     }
     case 'question.answered': {
       const answers = Object.values(record(event['answers'])).map(text)
-      return answers.length > 0 ? { ...base, kind: 'user', text: answers.join('\n'), files: [] } : null
+      return answers.length > 0 ? person(base, answers.join('\n')) : null
     }
     case 'plan.proposed':
       return { ...base, kind: 'plan', text: text(event['plan']) }
     case 'plan.decided':
-      return text(event['feedback']) ? { ...base, kind: 'user', text: text(event['feedback']), files: [] } : null
+      return text(event['feedback']) ? person(base, text(event['feedback'])) : null
     case 'run.finished':
       return event['status'] === 'completed' ? null : { ...base, kind: 'end', status: text(event['status']) }
     case 'tool.called': {
@@ -73,6 +83,11 @@ function itemOf(event: SharedEvent): SharedItem | null {
   }
 }
 
+/** `leftOut` files that went along are not shared. */
+const person = (base: Base, said: string, files: readonly string[] = [], leftOut = 0): SharedItem => ({
+  ...{ ...base, kind: 'user', text: said },
+  ...{ files, leftOut },
+})
 const answer = (base: Base, said: string, partial: boolean): SharedAnswer => ({
   ...{ ...base, kind: 'answer', text: said },
   ...{ partial, isCut: false },

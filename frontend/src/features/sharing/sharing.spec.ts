@@ -87,6 +87,12 @@ describe('the dialog that shares', () => {
       include: ['thinking'],
     })
   })
+  it('saves a file in the language of the page', async () => {
+    const server = show({ 'GET /sessions/s1/export': () => problem(503, 'no_pdf', 'No.') })
+    await userEvent.click(await screen.findByRole('button', { name: 'PDF' }))
+    await screen.findByRole('alert')
+    expect(server.calls.find(({ path }) => path.includes('export'))?.path).toContain('language=en')
+  })
   it('says that this server makes no PDF, and what to save instead', async () => {
     const words = 'This server makes no PDF. Save the conversation as Markdown.'
     const server = show({ 'GET /sessions/s1/export': () => problem(503, 'no_pdf', words) })
@@ -222,41 +228,4 @@ it('puts a result with its call, and leaves out what it does not know', () => {
   const items = sharedItems([...said, unknown])
   expect(items.map(({ kind }) => kind)).toEqual(['user', 'call', 'answer'])
   expect(items[1]).toMatchObject({ output: 'hi', success: true })
-})
-
-describe('a conversation that was interrupted', () => {
-  const at = '2026-11-28T10:00:03Z'
-  const user = (seq: number) => ({ seq, type: 'message.user', at, text: `said ${seq}`, attachments: [] })
-  const cut = (seq: number, seen: number) => ({
-    ...{ seq, type: 'message.completed', at, text: `cut ${seq}` },
-    ...{ partial: true, seen_seq: seen },
-  })
-  const ended = (seq: number, status: string) => ({ seq, type: 'run.finished', at, status })
-  it('has what was said meanwhile below the answer that it interrupted', () => {
-    const called = { seq: 5, type: 'tool.called', at, call_id: 'c', name: 'n', arguments: {}, phrase: '', seen_seq: 1 }
-    const result = { seq: 6, type: 'tool.finished', at, call_id: 'c', success: true, preview: 'done', body: null }
-    const items = sharedItems([user(1), user(4), called, result, cut(7, 1), user(8), cut(9, 4), ended(10, 'stopped')])
-    expect(items.map(({ id }) => id)).toEqual([1, 5, 7, 4, 9, 10, 8])
-    expect(items.filter((item) => item.kind === 'answer' && item.isCut).map(({ id }) => id)).toEqual([7])
-    expect(items[1]).toMatchObject({ output: 'done' })
-  })
-  it('has nothing of a message that was taken back', () => {
-    const named = { ...user(4), message_id: 'u4' }
-    const items = sharedItems([user(1), named, { seq: 5, type: 'message.withdrawn', at, message_id: 'u4' }, cut(6, 1)])
-    expect(items.map(({ id }) => id)).toEqual([1, 6])
-  })
-  it('has the end of a run that had done nothing below what it was to do', () => {
-    const items = sharedItems([user(1), cut(2, 1), ended(3, 'completed'), user(4), ended(5, 'stopped')])
-    expect(items.map(({ id }) => id)).toEqual([1, 2, 4, 5])
-  })
-  it('says where it was interrupted, and that it was stopped', async () => {
-    startFakeServer({
-      'GET /shared/l1': () => json(info),
-      'GET /shared/l1/events': () =>
-        json({ items: [user(1), user(2), cut(3, 1), cut(4, 2), ended(5, 'stopped')], last_seq: 5, has_more: false }),
-    })
-    render(SharePage, { props: { id: 'l1' }, global: { plugins } })
-    expect(await screen.findAllByText('Interrupted here')).toHaveLength(1)
-    expect(screen.getByText('Stopped')).toBeTruthy()
-  })
 })

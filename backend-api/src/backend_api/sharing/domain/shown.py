@@ -64,6 +64,7 @@ def _said(event: Event, with_files: bool) -> Fields | None:
             "message_id": payload.message_id,
             "text": payload.text,
             "attachments": list(payload.attachments) if with_files else [],
+            "files_left_out": 0 if with_files else len(payload.attachments),
         }
     if isinstance(payload, MessageCompleted):
         return {
