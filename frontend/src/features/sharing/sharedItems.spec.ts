@@ -1,12 +1,21 @@
 // @vitest-environment happy-dom
 import { cleanup, render, screen } from '@testing-library/vue'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { i18n } from '@/i18n'
+import { json, startFakeServer } from '@/shared/testing/fakeServer'
 import { createShared } from './shared'
 import SharedItemView from './SharedItemView.vue'
+import SharePage from './SharePage.vue'
 import { sharedItems, type SharedItem } from './sharedItems'
 
-afterEach(cleanup)
+afterEach(() => {
+  cleanup()
+  vi.unstubAllGlobals()
+})
+const info = {
+  ...{ title: 'Notes', mode: 'snapshot', include: [], created_at: '2026-11-28T10:00:00Z', expires_at: null },
+  ...{ is_running: false, last_seq: 6, files: [{ path: 'notes.txt', size: 7 }] },
+}
 
 describe('what a stranger sees of a conversation', () => {
   const at = '2026-11-28T10:00:03Z'
