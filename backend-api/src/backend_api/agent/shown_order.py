@@ -102,6 +102,8 @@ class Reordered(Generic[Item]):
     def add(self, event: Event, item: Item | None) -> list[Item]:
         """Add the next event's; returns what is certain to come next."""
         mark, seq = mark_of(event), event.seq or 0
+        if isinstance(event.payload, MessageWithdrawn):
+            self._held = [one for one in self._held if one[0] != event.payload.at_seq]
         is_above = mark is not None and self._order.apply(mark)
         waiting = set(self._order.pending)
         if is_above:

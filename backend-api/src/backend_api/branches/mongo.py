@@ -26,7 +26,6 @@ from backend_api.agent.path import path_after
 from backend_api.branches.copies import copied_numbers, copy_bodies, copy_events
 from backend_api.branches.domain import LoggedMessage, RequestRepeatedError, RunActiveError, Tree
 from backend_api.branches.ports import Selection
-from backend_api.branches.shown import shown_after
 from backend_api.branches.withdrawals import withdraw_message
 from backend_api.conversations.domain.entity import Session, SessionStatus
 from backend_api.conversations.domain.errors import MessageDiffersError, SessionNotFoundError, SessionQuotaError
@@ -43,6 +42,7 @@ from backend_api.conversations.mongo.event_documents import (
 from backend_api.conversations.mongo.paths import read_withdrawn
 from backend_api.conversations.mongo.run_documents import message_origin, queued_run
 from backend_api.conversations.mongo.settings_marks import mark_new_session, settings_of_new_session
+from backend_api.conversations.mongo.shown_messages import shown_after
 from backend_api.kit.ids import SessionId, UserId
 from backend_api.kit.mongo.database import Database, Document
 from backend_api.kit.mongo.transactions import in_transaction, store_errors

@@ -133,8 +133,8 @@ class Transcripts(Protocol):
     """The messages of a session on its shown path, without the work between."""
 
     async def messages(self, session_id: SessionId, *, up_to: int, limit: int, most: int | None = None) -> list[Event]:
-        """The last user messages and answers with seq <= `up_to`, in order; those before the last only up to `most`
-        bytes."""
+        """The last user messages and answers with seq <= `up_to`, in the order in which they are shown (`ShownOrder`);
+        those before the last only up to `most` bytes."""
         ...
 
     async def beginning(self, session_id: SessionId, *, limit: int, most: int | None = None) -> list[Event]:
