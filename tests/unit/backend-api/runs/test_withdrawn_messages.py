@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
 
 from backend_api.agent.events import MessageUser, MessageWithdrawn
@@ -36,7 +37,7 @@ class OthersAreFirst(WatchedLedger):
         return row.session.last_seq
 
 
-def said_by_the_person(turns: list[Turn]) -> list[str]:
+def said_by_the_person(turns: Sequence[Turn]) -> list[str]:
     return [turn.text for turn in turns if isinstance(turn, UserTurn)]
 
 
