@@ -84,7 +84,8 @@ def markdown_of(fields: dict[str, Any], words: Words = ENGLISH, *, is_cut: bool 
             if fields["attachments"]:
                 said.append("\n".join(f"- {path}" for path in fields["attachments"]))
             if left_out := fields.get("files_left_out"):
-                said.append(f"*{words.files_left_out[left_out > 1].format(count=left_out)}*")
+                one, several = words.files_left_out
+                said.append(f"*{one if left_out == 1 else several.format(count=left_out)}*")
             return "\n\n".join([f"## {words.you}", *said])
         case "message.completed":
             text = f"{fields['text']}\n\n*{words.cut}*" if is_cut else fields["text"]
