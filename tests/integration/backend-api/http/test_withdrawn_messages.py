@@ -6,9 +6,11 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from backend_api.agent.events import MessageCompleted, RunFinished
+from backend_api.agent.approvals import Approval
+from backend_api.agent.events import ApprovalCall, MessageCompleted, RunFinished
 from backend_api.agent.model import UserTurn
 from backend_api.agent.new_events import NewEvent
+from backend_api.agent.waits import Wait
 from backend_api.conversations.domain.entity import Lease, RunId
 from backend_api.kit.ids import SessionId
 from backend_api.runs.application.histories import History
@@ -131,6 +133,29 @@ async def test_what_was_read_or_began_the_run_or_is_another_ones_is_not_taken_ba
     assert await talk.finish(lease, seen_seq=late["seq"])
     # Nothing reads it any more.
     assert (await talk.ask("DELETE", f"/messages/{late['message_id']}", 409))["code"] == "message_read"
+
+
+async def test_what_a_waiting_run_would_read_is_taken_back_and_sent_again_under_its_id_it_stays_so(
+    gateway: Gateway,
+) -> None:
+    talk, lease, first = await at_work(gateway)
+    call = ApprovalCall(call_id="c", name="write", arguments={})
+    wait = Wait(id="a", subject=Approval(calls=[call]), expires_s=60)
+    assert await talk.ledger.wait(lease, [wait], read_seq=first["seq"])
+    body = {"text": "a glacier", "client_message_id": "from-a-tab"}
+    gone = await talk.ask("POST", "/messages", 202, body)
+    await talk.ask("DELETE", f"/messages/{gone['message_id']}", 204)
+    # Another tab, whose answer was lost, sends it again.
+    again = await talk.ask("POST", "/messages", 202, body)
+    assert (again["message_id"], again["duplicate"]) == (gone["message_id"], True)
+    assert (await talk.ask("GET", "", 200))["status"] == "waiting"
+    await talk.ask("POST", "/approvals/a", 200, {"decision": "approve"})
+    again_at_work = await talk.ledger.claim("w", lease_s=30, model="m", run_id=lease.run.id)
+    assert again_at_work is not None
+    assert await talk.model_reads() == ["one"]
+    assert await talk.finish(again_at_work, seen_seq=first["seq"])
+    await talk.ask("DELETE", "", 204)
+    assert (await talk.ask("DELETE", f"/messages/{gone['message_id']}", 404))["code"] == "session_not_found"
 
 
 async def test_of_the_agent_and_two_tabs_exactly_one_is_first(gateway: Gateway) -> None:
