@@ -366,6 +366,13 @@ async def test_files_that_go_along_are_those_of_then(
         files.archive = zipped({"notes.txt": "of later"})
         info = (await gateway.client.get(path, headers=token)).json()
         assert info["files"] == [{"path": "notes.txt", "size": 7}, {"path": "笔记/a.txt", "size": 1}]
+        # A live link names no file either that is not among the copies.
+        attached = ["/workspace/notes.txt", "./notes.txt", "笔记/a.txt", "../notes.txt"]
+        await say(gateway, session_id, MessageUser(message_id="m9", text="These.", attachments=attached))
+        live, token_live = await shared(gateway, anna, session_id, include=["files"], mode="live")
+        items = (await gateway.client.get(f"{live}/events", headers=token_live)).json()["items"]
+        told = [(one["attachments"], one["files_left_out"]) for one in items if one["type"] == "message.user"]
+        assert told == [([], 1), (attached[:2], 2)]
         got = await gateway.client.get(f"{path}/files", headers=token)
         assert zipfile.ZipFile(io.BytesIO(got.content)).read("notes.txt") == b"of then"
         assert got.headers["Cache-Control"] == "no-store"

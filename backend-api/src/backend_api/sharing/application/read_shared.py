@@ -103,7 +103,8 @@ class ReadShared:
             await self.log.read(session.id, after=after, limit=limit, most=PAGE_BYTES, path=path) if is_more else []
         )
         events = [event for event in events if (event.seq or 0) <= last]
-        shown = [fields for event in events if (fields := shown_fields(event, share.include)) is not None]
+        files = share.file_names
+        shown = [fields for event in events if (fields := shown_fields(event, share.include, files)) is not None]
         hiding = await self.owner_mask(share.user_id)
         items = await asyncio.to_thread(lambda: [hiding.value(fields) for fields in shown])
         seen = (events[-1].seq or 0) if events else max(after, last)
@@ -130,7 +131,7 @@ class ReadShared:
         ends with its last event."""
         hiding = await self.owner_mask(share.user_id)
         path = await self.log.path(session.id, up_to=self.last_seq(share, session))
-        loop = asyncio.get_running_loop()
+        loop, files = asyncio.get_running_loop(), share.file_names
         looked_at = float("-inf")
         async with aclosing(self.follow(session.id, session.user_id, after)) as followed:
             try:
@@ -145,7 +146,7 @@ class ReadShared:
                     if share.mode == "snapshot" and (event.seq or 0) > share.through_seq:
                         return
                     is_shown = event.seq is not None and path.has(event.seq)
-                    fields = shown_fields(event, share.include) if is_shown else None
+                    fields = shown_fields(event, share.include, files) if is_shown else None
                     yield None if fields is None else hiding.value(fields)
             except SessionNotFoundError:
                 return
