@@ -45,6 +45,10 @@ describe('what a stranger sees of a conversation', () => {
     const items = sharedItems([user(1), named, { seq: 5, type: 'message.withdrawn', at, message_id: 'u4' }, cut(6, 1)])
     expect(items.map(({ id }) => id)).toEqual([1, 6])
   })
+  it('has the end of a run above what it had not read, also where its work is left out', () => {
+    const items = sharedItems([user(1), user(4), { ...ended(6, 'stopped'), seen_seq: 1 }])
+    expect(items.map(({ id }) => id)).toEqual([1, 6, 4])
+  })
   it('has the end of a run that had done nothing below what it was to do', () => {
     const items = sharedItems([user(1), cut(2, 1), ended(3, 'completed'), user(4), ended(5, 'stopped')])
     expect(items.map(({ id }) => id)).toEqual([1, 2, 4, 5])

@@ -114,6 +114,10 @@ export function sharedItems(events: readonly SharedEvent[]): SharedItem[] {
       unread = unread.filter((seq) => seen > 0 && seq > seen)
       isAbove = hasWorked = true
     } else if (event.type === 'run.finished') {
+      // Of work that is left out the end says what it had read.
+      const seen = Number(event['seen_seq'] ?? 0)
+      if (seen > 0) unread = unread.filter((seq) => seq > seen)
+      hasWorked ||= seen > 0
       // A run that had done nothing is stopped below what it was to do.
       isAbove = hasWorked && event['status'] === 'stopped'
       hasWorked = false

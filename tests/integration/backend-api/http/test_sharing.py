@@ -502,6 +502,18 @@ async def test_an_interrupted_conversation_is_exported_as_it_is_shown(gateway: G
     path, token = await shared(gateway, anna, session_id)
     page = (await gateway.client.get(f"{path}/events", headers=token)).json()
     assert [one["seen_seq"] for one in page["items"] if one["type"] == "message.completed"] == [1, 4]
+    assert page["items"][-1]["seen_seq"] == 4
+    # Also of work that is left out.
+    await say(
+        gateway,
+        session_id,
+        *(MessageUser(message_id="m4", text="NEXT"), RunStarted(run_id="r2", message_id="m4", model="m", worker="w")),
+        *(ToolCalled(call_id="c2", name="file_read", arguments={}, phrase="", seen_seq=10),),
+        *(MessageUser(message_id="m5", text="TOO LATE"), RunFinished(run_id="r2", status="stopped")),
+    )
+    live, token = await shared(gateway, anna, session_id, mode="live")
+    ended = (await gateway.client.get(f"{live}/events", headers=token)).json()["items"][-1]
+    assert (ended["type"], ended["status"], ended["seen_seq"]) == ("run.finished", "stopped", 10)
 
 
 @pytest.mark.thorough
