@@ -206,6 +206,7 @@ GATEWAY: dict[str, Rule] = _DOCS | {
     f"POST {_SESSION}/messages/{{message_id}}/edit": owner(json={"text": "mine now", "run": False}),
     f"POST {_SESSION}/messages/{{message_id}}/regenerate": owner(),
     f"POST {_SESSION}/messages/{{message_id}}/undo": owner(),
+    f"DELETE {_SESSION}/messages/{{message_id}}": owner(),
     f"PUT {_SESSION}/path": owner(json={"message_id": "none"}),
     f"POST {_SESSION}/branch": owner(json={"message_id": "none"}),
     f"GET {_SESSION}/branches": owner(),

@@ -387,6 +387,7 @@ export default {
     redirecting: 'Interrupting…',
     waits: 'The agent reads this when the present step is done',
     waitsForYou: 'The agent reads this once you have decided or answered',
+    takeBack: 'Take it back',
     leftUnread: 'Not answered. The agent reads it with your next message.',
     cutShort: 'Interrupted here',
     handedBack: 'You handed back control: {note}',

@@ -1143,6 +1143,7 @@ export default {
     unlockHint: 'Whoever sent you the link knows it.',
     paper: 'Paper {number}',
     filesName: 'files.zip',
+    filesLeftOut: '{count} files not shared | 1 file not shared | {count} files not shared',
     fileCount: 'No files | 1 file | {count} files',
     download: 'Download all files',
     person: 'The person',

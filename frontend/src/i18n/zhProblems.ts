@@ -112,6 +112,7 @@ export const zhProblems = {
   request_differs: '此标识已用于另一个请求。请使用新的标识。',
   branch_begins: '新对话正在创建。请稍后再试。',
   run_active: '智能体正在工作，或在等你。请先停止它，或等它结束。',
+  message_read: '智能体已经读了这条消息，或这一轮工作已经结束。可以停止它，或在它结束后撤销这条消息。',
   not_editable: '只能修改或撤回你自己的消息。',
   attachment_gone: '这条消息的一个文件已经不在了。请重新添加，或不带文件发送。',
   branch_shown: '正在显示这个分支。请先显示另一个。',

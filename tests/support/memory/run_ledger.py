@@ -232,6 +232,13 @@ class MemoryRunLedger(RunEndings):
             run.run = replace(run.run, worker=None, releases=run.run.releases + 1)
             run.expires_at = self._store.clock() - timedelta(milliseconds=1)
 
+    async def take_messages(self, lease: Lease, seq: int) -> int:
+        """Nothing is withdrawn here."""
+        del seq
+        async with self._store.lock:
+            self._store.leased(lease)
+            return 0
+
     async def record(self, lease: Lease, items: Sequence[NewEvent], *, handled: int = 0) -> list[Event]:
         """All or nothing."""
         async with self._store.lock:

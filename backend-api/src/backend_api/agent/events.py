@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from backend_api.agent.options import AgentMode, ThinkingLevel
 
-VOCABULARY_VERSION = 31
+VOCABULARY_VERSION = 32
 MAX_PREVIEW_CHARACTERS = 2_000
 """The most characters of a call's output, or of an agent's last answer, that the event itself holds."""
 
@@ -108,6 +108,16 @@ class MessageUser:
     text: str
     attachments: list[str] = field(default_factory=list[str])
     client_message_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageWithdrawn:
+    """The person took a message back before the agent had read it: it is not part of the conversation. `at_seq` is the
+    number of its `message.user`."""
+
+    type: Literal["message.withdrawn"] = "message.withdrawn"
+    message_id: str
+    at_seq: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -1013,6 +1023,7 @@ StoredPayload = (
     | RunFinished
     | ScheduleFired
     | MessageUser
+    | MessageWithdrawn
     | MessageCompleted
     | ThinkingCompleted
     | ToolCalled

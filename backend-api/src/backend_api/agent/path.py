@@ -30,13 +30,16 @@ BESIDE_PATHS: frozenset[str] = frozenset(
 @dataclass(frozen=True, slots=True)
 class Path:
     """A selection of events: those in `ranges` (first and last number of each) before the number `since`, and all from
-    there on."""
+    there on, but for messages that were taken back (`withdrawn`)."""
 
     ranges: tuple[tuple[int, int], ...] = ()
     since: int = 0
+    withdrawn: frozenset[int] = frozenset()
 
     def has(self, seq: int) -> bool:
         """Whether the event of this number is on it."""
+        if seq in self.withdrawn:
+            return False
         return seq >= self.since or any(first <= seq <= last for first, last in self.ranges)
 
     def gaps(self) -> list[tuple[int, int]]:
@@ -49,12 +52,12 @@ class Path:
             begin = last + 1
         if begin < self.since:
             gaps.append((begin, self.since - 1))
-        return gaps
+        return gaps + [(seq, seq) for seq in sorted(self.withdrawn)]
 
     def until(self, last: int) -> list[list[int]]:
         """The ranges of its events up to this number."""
         ranges = [*self.ranges, *([(self.since, last)] if last >= self.since else [])]
-        return merged([first, min(end, last)] for first, end in ranges if first <= last)
+        return without(merged([first, min(end, last)] for first, end in ranges if first <= last), self.withdrawn)
 
 
 WHOLE = Path()
@@ -74,8 +77,18 @@ def merged(ranges: Iterable[Sequence[int]]) -> list[list[int]]:
     return result
 
 
-def path_after(event: Event | None) -> Path:
-    """The path that the last `path.selected` of a session defines."""
+def without(ranges: Sequence[Sequence[int]], numbers: Iterable[int]) -> list[list[int]]:
+    """The ranges without these numbers."""
+    left = [list(one) for one in ranges]
+    for seq in numbers:
+        left = merged(
+            part for first, last in left for part in ((first, min(last, seq - 1)), (max(first, seq + 1), last))
+        )
+    return left
+
+
+def path_after(event: Event | None, withdrawn: frozenset[int] = frozenset()) -> Path:
+    """The path that the last `path.selected` of a session defines, without the messages that were taken back."""
     if event is None or not isinstance(event.payload, PathSelected):
-        return WHOLE
-    return Path(tuple((first, last) for first, last in event.payload.path), event.seq or 0)
+        return Path(withdrawn=withdrawn) if withdrawn else WHOLE
+    return Path(tuple((first, last) for first, last in event.payload.path), event.seq or 0, withdrawn)

@@ -10,6 +10,7 @@ from backend_api.agent.events import (
     Event,
     MessageCompleted,
     MessageUser,
+    MessageWithdrawn,
     PathSelected,
     RunFinished,
     RunStarted,
@@ -28,7 +29,8 @@ ORDER_TYPES = ("message.user", *WORK_TYPES, "tool.finished", "run.started", "run
 
 @dataclass(frozen=True, slots=True)
 class OrderMark:
-    """What matters of an event of the main agent, or of the person. `seen_seq` is 0 where it is not known."""
+    """What matters of an event of the main agent, or of the person. `seen_seq` is 0 where it is not known; of a message
+    that was taken back it is the message's number."""
 
     seq: int
     type: str
@@ -45,6 +47,8 @@ def mark_of(event: Event) -> OrderMark | None:
         return OrderMark(seq, payload.type, payload.seen_seq)
     if isinstance(payload, RunFinished):
         return OrderMark(seq, payload.type, is_stop=payload.status == "stopped")
+    if isinstance(payload, MessageWithdrawn):
+        return OrderMark(seq, payload.type, payload.at_seq)
     if isinstance(payload, MessageUser | ToolFinished | RunStarted | PathSelected):
         return OrderMark(seq, payload.type)
     return None
@@ -65,6 +69,10 @@ class ShownOrder:
         if mark.type == "message.user":
             self.after[mark.seq] = mark.seq
             self.pending.append(mark.seq)
+            return False
+        if mark.type == "message.withdrawn":
+            self.after.pop(mark.seen_seq, None)
+            self.pending = [seq for seq in self.pending if seq != mark.seen_seq]
             return False
         is_above = False
         if mark.type in WORK_TYPES:
@@ -94,6 +102,8 @@ class Reordered(Generic[Item]):
     def add(self, event: Event, item: Item | None) -> list[Item]:
         """Add the next event's; returns what is certain to come next."""
         mark, seq = mark_of(event), event.seq or 0
+        if isinstance(event.payload, MessageWithdrawn):
+            self._held = [one for one in self._held if one[0] != event.payload.at_seq]
         is_above = mark is not None and self._order.apply(mark)
         waiting = set(self._order.pending)
         if is_above:

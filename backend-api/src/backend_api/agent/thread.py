@@ -28,6 +28,7 @@ from backend_api.agent.events import (
     InstructionsFound,
     MessageCompleted,
     MessageUser,
+    MessageWithdrawn,
     Notice,
     PathSelected,
     RunFinished,
@@ -87,6 +88,8 @@ class Thread:
         """The event that began a sub-agent's thread."""
         self._closed: list[Turn] = []
         self._unread: list[tuple[int, UserTurn | NoteTurn]] = []
+        self._said: dict[int, str] = {}
+        """The ids of the person's messages that may be unread, by their numbers."""
         self._attached: dict[int, Attached] = {}
         """Pictures nobody has looked at yet, by the numbers of their messages."""
         self._fired: ScheduleFired | None = None
@@ -145,11 +148,16 @@ class Thread:
                 self.seen_seq = max(self.seen_seq, seq)
                 text = message_of(message, self._fired)
                 self._unread.append((seq, UserTurn(text=text, attachments=tuple(message.attachments))))
+                self._said[seq] = message.message_id
                 if attached := attached_to(message):
                     self._attached[seq] = attached
                 self._last_calls.forget()
                 if self.first_message is None:
                     self.first_message = message.text
+            case MessageWithdrawn(at_seq=at_seq):
+                self._unread = [one for one in self._unread if one[0] != at_seq]
+                self._said.pop(at_seq, None)
+                self._attached.pop(at_seq, None)
             case AttachmentRead() as read:
                 self._apply_attachment(event.seq or 0, read)
             case ScheduleFired() as fired:
@@ -264,6 +272,12 @@ class Thread:
         """Whether the agent has a message that its model has not read."""
         read = self._step.read_until if self._step is not None else 0
         return any(seq > read for seq, _ in self._unread)
+
+    def last_unread(self, *, but: str | None) -> int:
+        """The number of the person's last message that the model has not read, 0 for none; the message with the id
+        `but` does not count."""
+        read = self._step.read_until if self._step is not None else 0
+        return max((seq for seq, said in self._said.items() if seq > read and said != but), default=0)
 
     def progress(self, run_id: str) -> RunProgress:
         """The progress of the current run; empty for any other one."""
@@ -417,6 +431,7 @@ class Thread:
         if step is not None:
             read, self._unread = _split(self._unread, step.read_until)
             self._attached = {seq: one for seq, one in self._attached.items() if seq > step.read_until}
+            self._said = {seq: one for seq, one in self._said.items() if seq > step.read_until}
             said = [*read, *step.turns()]
             self._pictures += _with_pictures(said, len(self._closed))
             self._results += results_at(said, len(self._closed), self._results)

@@ -14,6 +14,7 @@ from backend_api.agent.events import (
     Event,
     MessageCompleted,
     MessageUser,
+    MessageWithdrawn,
     PathCause,
     PathSelected,
     RunQueued,
@@ -164,6 +165,20 @@ class Branches:
         except RequestRepeatedError:
             await self._done_before(session_id, selected)
         return event.payload
+
+    async def withdraw(self, session_id: SessionId, user_id: UserId, message_id: str) -> None:
+        """Take a message back that the agent has not read; one that was taken back stays so. Raises `MessageReadError`
+        once it was read, and `NotEditableError`."""
+        await self.sessions.get(session_id, user_id)
+        event = await self.store.message(session_id, message_id)
+        if event is None:
+            raise MessageNotFoundError(_NO_MESSAGE)
+        if not isinstance(event.payload, MessageUser):
+            raise NotEditableError("Only a message of yours can be taken back.")
+        withdrawn = MessageWithdrawn(message_id=message_id, at_seq=event.seq or 0)
+        events = await self.store.withdraw(session_id, user_id, event, withdrawn)
+        if events:
+            await self.stream.append(session_id, events)
 
     async def _done_before(self, session_id: SessionId, wanted: PathSelected) -> Sequence[Event] | None:
         """The events of the same request if it is done, whose answer the client did not get."""

@@ -25,7 +25,7 @@ from backend_api.kit.mongo.database import Database, Document
 
 _EVENTS_AT_ONCE = 500
 _BODIES_AT_ONCE = 20
-_LEFT_OUT = sorted(BESIDE_PATHS | {"path.selected", "branch.deleted"})
+_LEFT_OUT = sorted(BESIDE_PATHS | {"path.selected", "branch.deleted", "message.withdrawn"})
 NOTE = ContextNote(
     kind="branched",
     text="The conversation up to here was copied from another one of this person. The computer is a new one: files "

@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from backend_api.agent.path import WHOLE, Path, merged
+from backend_api.agent.path import WHOLE, Path, merged, without
 from backend_api.kit.errors import ConflictError, NotFoundError, UnavailableError
 
 
@@ -14,6 +14,12 @@ class MessageNotFoundError(NotFoundError):
     """The session has no such message, or it was deleted with its branch."""
 
     code = "message_not_found"
+
+
+class MessageReadError(ConflictError):
+    """The agent has read the message, or no run is active that will; nothing was changed."""
+
+    code = "message_read"
 
 
 class RunActiveError(ConflictError):
@@ -110,6 +116,8 @@ class Tree:
     said: Sequence[LoggedMessage]
     deleted: frozenset[int]
     last_seq: int
+    whole: Path = WHOLE
+    """The path before the first selected one."""
     _numbers: list[int] = field(default_factory=list[int])
     _by_seq: dict[int, LoggedMessage] = field(default_factory=dict[int, LoggedMessage])
     _moved: list[LoggedMessage] = field(default_factory=list[LoggedMessage])
@@ -130,7 +138,7 @@ class Tree:
     @property
     def shown(self) -> Path:
         """The path that is shown."""
-        return self.paths[-1] if self.paths else WHOLE
+        return self.paths[-1] if self.paths else self.whole
 
     def until(self, seq: int) -> list[list[int]]:
         """The path that ends with this event, as the conversation is shown."""
@@ -143,7 +151,7 @@ class Tree:
     def newest_with(self, seq: int) -> list[list[int]] | None:
         """The newest path that has this message, None if it is the one shown."""
         ends = [*(path.since for path in self.paths), self.last_seq + 1]
-        for path, end in reversed(list(zip([WHOLE, *self.paths], ends, strict=True))):
+        for path, end in reversed(list(zip([self.whole, *self.paths], ends, strict=True))):
             if seq >= end or not path.has(seq):
                 continue
             ranges = merged(path.until(end - 1))
@@ -206,7 +214,7 @@ class Tree:
     def _path_of(self, seq: int) -> Path:
         """The path that was shown when this event was stored."""
         at = bisect_right([path.since for path in self.paths], seq)
-        return self.paths[at - 1] if at else WHOLE
+        return self.paths[at - 1] if at else self.whole
 
     def _path_to(self, seq: int, *, is_with: bool) -> list[list[int]]:
         said = self._by_seq.get(seq)
@@ -217,7 +225,7 @@ class Tree:
         if not is_with:
             out.append(said if said is not None else LoggedMessage(seq, is_user=False))
         for one in out:
-            ranges = _without(ranges, one.begin or one.seq, one.seq)
+            ranges = without(ranges, range(one.begin or one.seq, one.seq + 1))
         return ranges
 
     def _in_order(self) -> list[LoggedMessage]:
@@ -231,13 +239,6 @@ class Tree:
             elif (parent := self._parents[seq]) in counts:
                 counts[parent] += counts[seq]
         return counts
-
-
-def _without(ranges: Sequence[Sequence[int]], begin: int, end: int) -> list[list[int]]:
-    """The ranges without these numbers."""
-    return merged(
-        part for first, last in ranges for part in ((first, min(last, begin - 1)), (max(first, end + 1), last))
-    )
 
 
 def index_of(numbers: Sequence[int], seq: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Response
 from pydantic import Field, StringConstraints
 
 from backend_api.branches.application import Branches, Edit, Forks
@@ -163,6 +163,13 @@ async def undo(
     they are. Nothing changes if it is not shown. 409 `run_active` while a run has not ended."""
     request_id = body.client_request_id if body is not None else None
     return UndoneBody.model_validate(await branches.undo(SessionId(session_id), caller.user.id, message_id, request_id))
+
+
+@router.delete("/messages/{message_id}", status_code=204, response_class=Response, dependencies=[SESSION_CHANGE])
+async def withdraw_message(session_id: str, message_id: str, caller: CurrentCaller, branches: Use) -> None:
+    """Take back a message that was sent while the agent works, before it has read it: it is no part of the conversation
+    then (`message.withdrawn`). 409 `message_read` once it has read it, and for the message that began the run."""
+    await branches.withdraw(SessionId(session_id), caller.user.id, message_id)
 
 
 @router.put("/path", dependencies=[SESSION_CHANGE], openapi_extra=with_example({"message_id": "6f1c0a52"}))

@@ -17,6 +17,7 @@ from backend_api.agent.events import (
     Event,
     MessageCompleted,
     MessageUser,
+    MessageWithdrawn,
     PathSelected,
     RunQueued,
     StoredPayload,
@@ -25,7 +26,7 @@ from backend_api.agent.path import path_after
 from backend_api.branches.copies import copied_numbers, copy_bodies, copy_events
 from backend_api.branches.domain import LoggedMessage, RequestRepeatedError, RunActiveError, Tree
 from backend_api.branches.ports import Selection
-from backend_api.branches.shown import shown_after
+from backend_api.branches.withdrawals import withdraw_message
 from backend_api.conversations.domain.entity import Session, SessionStatus
 from backend_api.conversations.domain.errors import MessageDiffersError, SessionNotFoundError, SessionQuotaError
 from backend_api.conversations.mongo.event_documents import (
@@ -38,8 +39,10 @@ from backend_api.conversations.mongo.event_documents import (
     number,
     read_events,
 )
+from backend_api.conversations.mongo.paths import read_withdrawn
 from backend_api.conversations.mongo.run_documents import message_origin, queued_run
 from backend_api.conversations.mongo.settings_marks import mark_new_session, settings_of_new_session
+from backend_api.conversations.mongo.shown_messages import shown_after
 from backend_api.kit.ids import SessionId, UserId
 from backend_api.kit.mongo.database import Database, Document
 from backend_api.kit.mongo.transactions import in_transaction, store_errors
@@ -67,13 +70,15 @@ class MongoBranchStore:
             found = await self._events.find(wanted, {"_id": 0, "seq": 1, "type": 1}).sort("seq", 1).to_list()
             fired = {"session_id": session_id, "type": "schedule.fired"}
             sent = {one["seq"] + 1 async for one in self._events.find(fired, {"_id": 0, "seq": 1})}
+            withdrawn = await read_withdrawn(self._database, session_id)
             head = await self._sessions.find_one({"_id": session_id}, {"last_seq": 1})
             after = await shown_after(self._database, session_id)
         return Tree(
-            paths=[path_after(event) for event in events if event.payload.type == "path.selected"],
-            said=[_logged(one, after, sent) for one in found],
+            paths=[path_after(event, withdrawn) for event in events if event.payload.type == "path.selected"],
+            said=[_logged(one, after, sent) for one in found if one["seq"] not in withdrawn],
             deleted=frozenset(one.payload.at_seq for one in events if isinstance(one.payload, BranchDeleted)),
             last_seq=(head or {}).get("last_seq", 0),
+            whole=path_after(None, withdrawn),
         )
 
     async def message(self, session_id: SessionId, message_id: str) -> Event | None:
@@ -151,6 +156,12 @@ class MongoBranchStore:
         if isinstance(sent.payload, MessageUser):
             MessageDiffersError.unless_same(sent.payload, said)
         return [sent]
+
+    async def withdraw(
+        self, session_id: SessionId, user_id: UserId, message: Event, withdrawn: MessageWithdrawn
+    ) -> list[Event]:
+        """See `withdraw_message`."""
+        return await withdraw_message(self._database, session_id, user_id, message, withdrawn)
 
     async def requested(self, session_id: SessionId, client_request_id: str) -> list[Event]:
         """One look by an index, and one at the event that follows."""

@@ -6,7 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from backend_api.agent.events import BranchDeleted, Event, MessageCompleted, MessageUser, PathSelected
+from backend_api.agent.events import (
+    BranchDeleted,
+    Event,
+    MessageCompleted,
+    MessageUser,
+    MessageWithdrawn,
+    PathSelected,
+)
 from backend_api.branches.domain import Tree
 from backend_api.conversations.domain.entity import Session
 from backend_api.kit.ids import SessionId, UserId
@@ -43,6 +50,13 @@ class BranchStore(Protocol):
 
     async def end_of_run(self, session_id: SessionId, run_id: str, after: int) -> int | None:
         """The number of the end of a run, unless the main agent has a message before it."""
+        ...
+
+    async def withdraw(
+        self, session_id: SessionId, user_id: UserId, message: Event, withdrawn: MessageWithdrawn
+    ) -> list[Event]:
+        """Store the withdrawal of a message; empty if it was stored before. Raises `SessionNotFoundError`, and
+        `MessageReadError` if the message was taken for the model, or no run will read it."""
         ...
 
     async def select(self, session_id: SessionId, user_id: UserId, selection: Selection) -> list[Event]:

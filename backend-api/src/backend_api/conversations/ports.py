@@ -133,8 +133,8 @@ class Transcripts(Protocol):
     """The messages of a session on its shown path, without the work between."""
 
     async def messages(self, session_id: SessionId, *, up_to: int, limit: int, most: int | None = None) -> list[Event]:
-        """The last user messages and answers with seq <= `up_to`, in order; those before the last only up to `most`
-        bytes."""
+        """The last user messages and answers with seq <= `up_to`, in the order in which they are shown (`ShownOrder`);
+        those before the last only up to `most` bytes."""
         ...
 
     async def beginning(self, session_id: SessionId, *, limit: int, most: int | None = None) -> list[Event]:
@@ -230,6 +230,11 @@ class RunLedger(Protocol):
         """Stores events of the run, and removes its inbox's messages up to the number `handled`. Raises
         `LeaseLostError` if fenced out, and `TasksEditedError` if tasks among them lack a change of the person; nothing
         is written then."""
+        ...
+
+    async def take_messages(self, lease: Lease, seq: int) -> int:
+        """Takes the session's messages up to the number `seq` for the model: from then on none can be withdrawn.
+        Returns the number of the session's last `message.withdrawn`, 0 for none. Raises `LeaseLostError`."""
         ...
 
     async def finish(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -134,8 +135,9 @@ class Corpus:
         A file that is too much for the corpus is refused before anything is stored.
         """
         known = _Known()
-        async for batch in self.store.each_name(user_id):
-            known.learn(batch)
+        async with aclosing(self.store.each_name(user_id)) as names:
+            async for batch in names:
+                known.learn(batch)
         at, merged, refused = self.now(), 0, list(broken)
         for number, entry in enumerate(entries):
             if number % TAKEN_AT_ONCE == 0:

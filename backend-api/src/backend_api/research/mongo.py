@@ -284,7 +284,17 @@ def _length(text: str) -> dict[str, Any]:
 _closing = set[asyncio.Future[None]]()
 
 
-async def _close(cursor: Any) -> None:
+async def _read(cursor: Any, most: int) -> list[dict[str, Any]]:
+    async with store_errors():
+        return await cursor.to_list(most)
+
+
+async def _close(cursor: Any, reading: asyncio.Future[Any] | None) -> None:
+    if reading is not None:
+        # The driver takes a cursor whose read is cancelled for closed, though it stays open at the server.
+        await asyncio.wait({reading})
+        if not reading.cancelled():
+            reading.exception()
     with suppress(StoreUnavailableError):
         async with store_errors():
             await cursor.close()
@@ -294,15 +304,16 @@ async def _batches(
     matching: dict[str, Any], most: int, projection: Mapping[str, Any] | None = None
 ) -> AsyncGenerator[list[dict[str, Any]]]:
     cursor = _collection().find(matching, projection, batch_size=most).sort([("created_at", 1), ("_id", 1)])
+    reading: asyncio.Future[list[dict[str, Any]]] | None = None
     try:
         while True:
-            async with store_errors():
-                found = await cursor.to_list(most)
+            reading = asyncio.ensure_future(_read(cursor, most))
+            found = await asyncio.shield(reading)
             if not found:
                 return
             yield found
     finally:
-        closing = asyncio.ensure_future(_close(cursor))
+        closing = asyncio.ensure_future(_close(cursor, reading))
         # A request that was cancelled waits for nothing, and the cursor would stay open at the server.
         _closing.add(closing)
         closing.add_done_callback(_closing.discard)

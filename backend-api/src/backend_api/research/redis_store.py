@@ -7,6 +7,7 @@ import time
 import uuid
 import zlib
 from base64 import b64decode, b64encode
+from collections import OrderedDict
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager, suppress
 
@@ -21,6 +22,8 @@ RATE_S = 24 * 3_600
 MAX_TEXT_BYTES = 2 * 1024**2
 """The largest answer that is kept, packed."""
 RUN_S = 24 * 3_600
+MOST_RUNS = 10_000
+"""The most runs whose calls this process counts itself."""
 _LATER = -2
 
 _TAKE = """
@@ -111,10 +114,12 @@ class RedisThrottle:
 
 
 class RedisAnswers:
-    """`Answers`: without Redis nothing is kept, and calls are not counted."""
+    """`Answers`: without Redis nothing is kept. Calls are counted in this process too, which works on a run until its
+    end: Redis may be away or emptied, which must not open the sources to any number of calls."""
 
     def __init__(self, redis: Redis) -> None:
         self._redis = redis
+        self._own = OrderedDict[str, int]()
         self._count = redis.register_script(_COUNT)
 
     async def get(self, key: str) -> str | None:
@@ -135,12 +140,19 @@ class RedisAnswers:
             await self._redis.set(f"research:answer:{key}", packed, ex=within_s)
 
     async def count_call(self, run_id: str) -> int:
-        """One round trip."""
+        """One round trip; the larger of the counts of all processes and of this one."""
+        count = self._own[run_id] = self._own.get(run_id, 0) + 1
+        self._own.move_to_end(run_id)
+        if len(self._own) > MOST_RUNS:
+            self._own.popitem(last=False)
         try:
             with count_failure():
-                return int(await self._count(keys=[f"research:calls:{run_id}"], args=[RUN_S]))
+                of_all = int(await self._count(keys=[f"research:calls:{run_id}"], args=[RUN_S]))
         except ERRORS:
-            return 0
+            return count
+        if of_all > self._own.get(run_id, 0):
+            self._own[run_id] = of_all
+        return max(count, of_all)
 
 
 def _key(what: str, host: str) -> str:

@@ -142,5 +142,5 @@ class ReadState:
         )
 
     async def _is_more_before(self, messages: list[Event], session_id: SessionId) -> bool:
-        first = messages[0].seq or 0 if messages else 0
+        first = min((message.seq or 0 for message in messages), default=0)
         return first > 1 and bool(await self.transcripts.messages(session_id, up_to=first - 1, limit=1, most=1))

@@ -86,7 +86,12 @@ async def open_sharing(
                 shares=stored, log=log, owner=owner, owner_mask=owner_mask, follow=follow, clock=clock
             ),
             "export_session": ExportSession(
-                sessions=sessions, log=log, owner_mask=owner_mask, print_talk=print_talk, name_records=name_records
+                sessions=sessions,
+                log=log,
+                owner_mask=owner_mask,
+                open_settings=open_settings,
+                print_talk=print_talk,
+                name_records=name_records,
             ),
         }
     )

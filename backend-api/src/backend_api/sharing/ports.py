@@ -48,9 +48,9 @@ class WorkspaceArchive(Protocol):
 class PrintTalk(Protocol):
     """Makes a PDF of a conversation."""
 
-    async def __call__(self, *, owner: str, title: str, language: str, sections: Sequence[str]) -> bytes:
-        """`owner` is the user for whom it is made. Sections are Markdown, each by itself. Raises a `DomainError` that
-        says why there is none."""
+    async def __call__(self, *, owner: str, title: str, language: str, words: str, sections: Sequence[str]) -> bytes:
+        """`owner` is the user for whom it is made, `language` that of the text, and `words` that of our own. Sections
+        are Markdown, each by itself. Raises a `DomainError` that says why there is none."""
         ...
 
 

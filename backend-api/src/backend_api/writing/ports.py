@@ -115,6 +115,8 @@ class Rendering:
     """A fragment of HTML, in which citations link to the cited papers."""
     owner: str = ""
     """The user for whom it is made."""
+    words: str = ""
+    """The language of our own words in it; empty: `language`."""
     is_talk: bool = False
     """Whether the sections are a conversation, in Markdown as its page reads it; nothing is cited."""
 

@@ -14,7 +14,7 @@ class PrintTalk:
 
     renderer: Renderer
 
-    async def __call__(self, *, owner: str, title: str, language: str, sections: Sequence[str]) -> bytes:
+    async def __call__(self, *, owner: str, title: str, language: str, words: str, sections: Sequence[str]) -> bytes:
         """Each section is Markdown by itself: what is left open in one ends with it."""
         return await self.renderer.render(
             Rendering(
@@ -23,6 +23,7 @@ class PrintTalk:
                 title=title,
                 authors=[],
                 language=language,
+                words=words,
                 sections=sections,
                 references=[],
                 csl="",

@@ -38,10 +38,12 @@ interface Told {
   since?: number
   /** Answers of a server that is away: the first to the branches, the second to an edit. */
   away?: readonly [Response, Response]
+  /** A message that the agent has read by the time that it is taken back. */
+  readAlready?: string
   /** What happens to the answers of what is asked for again, one after the other; then each comes. */
   lost?: ((tell: (event: object) => void) => Response)[]
 }
-async function show({ items = [], forks = [], since = 0, away, lost = [] }: Told) {
+async function show({ items = [], forks = [], since = 0, away, lost = [], readAlready }: Told) {
   const told: ((event: object) => void)[] = []
   let name: unknown = null
   const orLost =
@@ -78,13 +80,16 @@ async function show({ items = [], forks = [], since = 0, away, lost = [] }: Told
       json({ message_id: 'u1', run_id: 'r', seq: 1, duplicate: true }, 202),
     ),
     'POST /sessions/s/branch': orLost(() => json({ id: 'other', title: '' }, 201)),
+    'DELETE /sessions/s/messages/u4': () => new Response(null, { status: 204 }),
+    [`DELETE /sessions/s/messages/${readAlready}`]: () => problem(409, 'message_read', 'It was read.'),
     'DELETE /sessions/s/branches/u1': () => json({ messages: 2 }),
   })
   await useConversation().open('s')
   const routes = [{ path: '/:all(.*)', component: { template: '<p />' } }]
   const router = createRouter({ history: createMemoryHistory(), routes })
   const { emitted } = render(TranscriptView, { props: { sessionId: 's' }, global: { plugins: [i18n, pinia, router] } })
-  return { asked: () => calls.filter(({ method }) => method !== 'GET'), emitted }
+  const tell = (event: object): void => told.forEach((one) => one(event))
+  return { asked: () => calls.filter(({ method }) => method !== 'GET'), emitted, tell }
 }
 const button = (name: string) => screen.findByRole('button', { name })
 
@@ -95,6 +100,24 @@ it('leads to the way beside the one that is shown', async () => {
   expect((await button('The next way')).hasAttribute('disabled')).toBe(true)
   await fireEvent.click(await button('The way before'))
   expect(asked()).toMatchObject([{ body: { message_id: 'u1' } }])
+})
+
+it('takes back what the agent reads next, gives its words back, and keeps it with the reason where it was read', async () => {
+  const started = { ...base, seq: 2, type: 'run.started', model: 'x', message_id: 'u1', worker: 'w', attempt: 1 }
+  const called = { ...base, seq: 3, type: 'tool.called', call_id: 'c', name: 'shell', arguments: {}, phrase: '' }
+  const items = [user(1, 'one'), started, { ...called, seen_seq: 1 }, user(4, 'and hurry'), user(5, 'no, wait')]
+  const { asked, emitted, tell } = await show({ items, readAlready: 'u5' })
+  const [first, second] = await screen.findAllByRole('button', { name: 'Take it back' })
+  await fireEvent.click(second!)
+  expect(await screen.findByText('It was read.')).toBeTruthy()
+  expect(screen.getByText('no, wait')).toBeTruthy()
+  expect(emitted('giveBack')).toBeUndefined()
+  await fireEvent.click(first!)
+  await vi.waitFor(() => expect(emitted('giveBack')).toEqual([['and hurry']]))
+  expect(asked().map(({ method }) => method)).toEqual(['DELETE', 'DELETE'])
+  tell({ ...base, seq: 6, type: 'message.withdrawn', message_id: 'u4', at_seq: 4 })
+  await vi.waitFor(() => expect(screen.queryByText('and hurry')).toBeNull())
+  expect(screen.getByText('no, wait')).toBeTruthy()
 })
 
 it('says with what each branch begins, in view', async () => {

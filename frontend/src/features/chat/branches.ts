@@ -149,6 +149,12 @@ export const useBranches = defineStore('branches', () => {
       givenBack.value = { sessionId, text }
     })
   }
+  /** Before the agent has read it; its words are the person's again, to be written anew. */
+  async function withdraw(at: string, text: string): Promise<void> {
+    const sessionId = conversation.sessionId ?? ''
+    if (await act(at, async (path) => void (await call('DELETE', `${path}/messages/${at}`))))
+      givenBack.value = { sessionId, text }
+  }
   function show(at: string, direction: FocusAfter['direction'] = 1): Promise<boolean> {
     focusAfter.value = { shown: at, direction }
     return act(at, async (path) => void (await call('PUT', `${path}/path`, { body: { message_id: at } })))
@@ -167,7 +173,7 @@ export const useBranches = defineStore('branches', () => {
 
   return {
     ...{ forks, byChild, byAfter, atEnd, editing, opened, begin, pressed, busy, problem, givenBack, focusAfter },
-    ...{ edit, regenerate, undo, show, remove, branch },
+    ...{ edit, regenerate, undo, withdraw, show, remove, branch },
   }
 })
 

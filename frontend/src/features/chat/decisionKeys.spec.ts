@@ -144,6 +144,9 @@ it('mean no card where two are in view', async () => {
   expect(document.querySelector('kbd')).toBeNull()
   await see(first, false)
   await userEvent.keyboard('y')
+  expect(decisions()).toEqual([])
+  settle()
+  await userEvent.keyboard('y')
   expect(server.calls.map(({ path }) => path)).toEqual(['/sessions/s/approvals/b'])
 })
 it('leave the strongest choice last', () => {

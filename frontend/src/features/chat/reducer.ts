@@ -98,6 +98,8 @@ function reduceStored(state: Transcript, event: StoredEvent): Transcript {
       const { message_id: messageId, text, attachments, client_message_id: clientMessageId, at } = event
       return append(state, { kind: 'user', key, seq: event.seq, messageId, text, attachments, clientMessageId, at })
     }
+    case 'message.withdrawn':
+      return { ...state, items: state.items.filter((one) => one.kind !== 'user' || one.messageId !== event.message_id) }
     case 'message.completed': {
       const { message_id: messageId, text, partial } = event
       const settled = withoutLive(state, 'assistant', messageId)

@@ -36,7 +36,6 @@ export function useDecisionKeys(
     (is) => {
       if (is) inView.add(self)
       else inView.delete(self)
-      since = performance.now()
     },
     { immediate: true },
   )
@@ -52,6 +51,8 @@ export function useDecisionKeys(
   look()
   useEventListener(document, ['focusin', 'focusout', 'input', 'keyup'], look)
   const isMeant = computed(() => inView.size === 1 && inView.has(self) && !isTouchOnly.value)
+  // Also where another card has just gone, which the key may have been meant for.
+  watch(isMeant, () => (since = performance.now()), { immediate: true, flush: 'sync' })
 
   function decides(key: string): boolean {
     if ((key !== APPROVE_KEY && key !== REFUSE_KEY) || performance.now() - since < SETTLED_MS) return false

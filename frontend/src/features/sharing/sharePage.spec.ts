@@ -66,6 +66,11 @@ describe('what a stranger sees', () => {
       expect(path).not.toContain('secret')
     }
   })
+  it('counts what went along with a message and is not shared', async () => {
+    const items = [{ ...said[0], files_left_out: 2 }]
+    page({ ...whole, 'GET /shared/l1/events': () => json({ items, last_seq: 2, has_more: false }) })
+    expect(await screen.findByText('2 files not shared')).toBeTruthy()
+  })
   it('says what calls did, not what they were doing', async () => {
     const [user, called, finished] = said
     const items = [

@@ -46,3 +46,17 @@ it('numbers papers in the order in which they are named, those that come later t
   const papers = papersOf([event(`${two}, ${two}`), event(`${one}`)], (number) => `#${number}`)
   expect(papers.inText(`${one} ${two} ${three} ${three}`)).toBe('#2 #1 #3 #3')
 })
+it('has nothing of a message that was taken back', () => {
+  const named = { ...user(4), message_id: 'u4' }
+  const withdrawn = { seq: 5, type: 'message.withdrawn', at, message_id: 'u4' }
+  const answer = { seq: 6, type: 'message.completed', at, text: 'said', seen_seq: 1 }
+  expect(sharedItems([user(1), named, withdrawn, answer]).map(({ id }) => id)).toEqual([1, 6])
+})
+it('has the end of a run above what it had not read, also where its work is left out', () => {
+  const ended = { seq: 6, type: 'run.finished', at, status: 'stopped', seen_seq: 1 }
+  expect(sharedItems([user(1), user(4), ended]).map(({ id }) => id)).toEqual([1, 6, 4])
+})
+it('counts what went along with a message and is not shared', () => {
+  const items = sharedItems([{ ...user(1), files_left_out: 2 }, user(2)])
+  expect(items).toMatchObject([{ leftOut: 2, files: [] }, { leftOut: 0 }])
+})

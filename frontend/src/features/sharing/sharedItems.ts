@@ -23,7 +23,12 @@ interface SharedAnswer extends Base {
   readonly isCut: boolean
 }
 export type SharedItem =
-  | (Base & { readonly kind: 'user'; readonly text: string; readonly files: readonly string[] })
+  | (Base & {
+      readonly kind: 'user'
+      readonly text: string
+      readonly files: readonly string[]
+      readonly leftOut: number
+    })
   | SharedAnswer
   | (Base & { readonly kind: 'thinking'; readonly text: string })
   | (Base & { readonly kind: 'plan'; readonly text: string })
@@ -39,7 +44,12 @@ function itemOf(event: SharedEvent): SharedItem | null {
   const base = { id: event.seq, at: Date.parse(event.at) }
   switch (event.type) {
     case 'message.user':
-      return { ...base, kind: 'user', text: text(event['text']), files: list(event['attachments']).map(text) }
+      return person(
+        base,
+        text(event['text']),
+        list(event['attachments']).map(text),
+        Number(event['files_left_out'] ?? 0),
+      )
     case 'message.completed':
       return text(event['text']).trim() ? answer(base, text(event['text']), event['partial'] === true) : null
     case 'thinking.completed':
@@ -50,12 +60,12 @@ function itemOf(event: SharedEvent): SharedItem | null {
     }
     case 'question.answered': {
       const answers = Object.values(record(event['answers'])).map(text)
-      return answers.length > 0 ? { ...base, kind: 'user', text: answers.join('\n'), files: [] } : null
+      return answers.length > 0 ? person(base, answers.join('\n')) : null
     }
     case 'plan.proposed':
       return { ...base, kind: 'plan', text: text(event['plan']) }
     case 'plan.decided':
-      return text(event['feedback']) ? { ...base, kind: 'user', text: text(event['feedback']), files: [] } : null
+      return text(event['feedback']) ? person(base, text(event['feedback'])) : null
     case 'run.finished':
       return event['status'] === 'completed' ? null : { ...base, kind: 'end', status: text(event['status']) }
     case 'tool.called': {
@@ -73,6 +83,11 @@ function itemOf(event: SharedEvent): SharedItem | null {
   }
 }
 
+/** `leftOut` files that went along are not shared. */
+const person = (base: Base, said: string, files: readonly string[] = [], leftOut = 0): SharedItem => ({
+  ...{ ...base, kind: 'user', text: said },
+  ...{ files, leftOut },
+})
 const answer = (base: Base, said: string, partial: boolean): SharedAnswer => ({
   ...{ ...base, kind: 'answer', text: said },
   ...{ partial, isCut: false },
@@ -80,14 +95,20 @@ const answer = (base: Base, said: string, partial: boolean): SharedAnswer => ({
 
 const WORK = ['message.completed', 'thinking.completed', 'tool.called']
 
-/** What is seen of the events, in the order in which the conversation is shown to its owner, as `agent/shown_order.py` has it; the result of a call stands with it. */
+/**
+ * What is seen of the events, in the order in which the conversation is shown to its owner, as `agent/shown_order.py` has it;
+ * the result of a call stands with it.
+ */
 export function sharedItems(events: readonly SharedEvent[]): SharedItem[] {
   let items: SharedItem[] = []
   const results = new Map(events.map((event) => [event.type === 'tool.finished' ? text(event['call_id']) : '', event]))
   /** Messages that the agent may not have read yet. */
   let unread = new Set<number>()
   let hasWorked = false
+  /** Taken back before the agent had read it. */
+  const gone = new Set(events.flatMap((one) => (one.type === 'message.withdrawn' ? [one['message_id']] : [])))
   for (const event of events) {
+    if (event.type === 'message.user' && gone.has(event['message_id'])) continue
     let isAbove = false
     if (event.type === 'message.user') unread.add(event.seq)
     else if (WORK.includes(event.type)) {
@@ -96,6 +117,10 @@ export function sharedItems(events: readonly SharedEvent[]): SharedItem[] {
       isAbove = hasWorked = true
     } else if (event.type === 'tool.finished') isAbove = hasWorked
     else if (event.type === 'run.finished') {
+      // Of work that is left out the end says what it had read.
+      const seen = Number(event['seen_seq'] ?? 0)
+      if (seen > 0) unread = new Set([...unread].filter((seq) => seq > seen))
+      hasWorked ||= seen > 0
       // A run that had done nothing is stopped below what it was to do.
       isAbove = hasWorked && event['status'] === 'stopped'
       hasWorked = false

@@ -62,6 +62,12 @@ describe('the dialog that shares', () => {
       include: ['thinking'],
     })
   })
+  it('saves a file in the language of the page', async () => {
+    const server = show({ 'GET /sessions/s1/export': () => problem(503, 'no_pdf', 'No.') })
+    await userEvent.click(await screen.findByRole('button', { name: 'PDF' }))
+    await screen.findByRole('alert')
+    expect(server.calls.find(({ path }) => path.includes('export'))?.path).toContain('language=en')
+  })
   it('says that this server makes no PDF, and what to save instead', async () => {
     const words = 'This server makes no PDF. Save the conversation as Markdown.'
     const server = show({ 'GET /sessions/s1/export': () => problem(503, 'no_pdf', words) })

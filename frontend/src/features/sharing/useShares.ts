@@ -1,4 +1,5 @@
 import { call, callRaw } from '@/api/client'
+import { i18n } from '@/i18n'
 import type { MadeShare, Share, ShareList, SharePart } from '@/api/types'
 
 export interface WantedShare {
@@ -41,7 +42,10 @@ export async function exportSession(
   include: readonly SharePart[],
 ): Promise<void> {
   const answer = await callRaw('GET', `/sessions/${encodeURIComponent(sessionId)}/export`, {
-    query: { format, tools: String(include.includes('tools')), thinking: String(include.includes('thinking')) },
+    query: {
+      ...{ format, language: i18n.global.locale.value },
+      ...{ tools: String(include.includes('tools')), thinking: String(include.includes('thinking')) },
+    },
   })
   const named = /filename\*=UTF-8''([^;]+)/.exec(answer.headers.get('Content-Disposition') ?? '')?.[1]
   saveAs(await answer.blob(), named ? decodeURIComponent(named) : `conversation.${format}`)

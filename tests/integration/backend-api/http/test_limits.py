@@ -77,6 +77,7 @@ async def test_every_limit_tells_its_user_alone_when_to_come_back(
             ("PUT", "path", {"message_id": "none"}),
             ("POST", "messages/none/undo", {}),
             ("DELETE", "branches/none", {}),
+            ("DELETE", "messages/none", {}),
             ("POST", "ports", {"port": 3000}),
             ("DELETE", "ports/none", {}),
         ]

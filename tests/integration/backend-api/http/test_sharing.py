@@ -92,6 +92,11 @@ async def test_a_snapshot_has_no_byte_that_is_newer_or_left_out(gateway: Gateway
     assert "Notes" in read
     hidden = ("NEWER", "RENAMED", "PONDERED", "SIGNATURE", "OPAQUE", "ARGUMENT", "OUTPUT", "DISPLAYED", "SUB-AGENT")
     assert [one for one in (*hidden, KEY, "uploads", session_id) if one in read] == []
+    first = (await gateway.client.get(f"{path}/events", headers=token)).json()["items"][0]
+    assert (first["attachments"], first["files_left_out"]) == ([], 1)
+    path_with, token_with = await shared(gateway, anna, session_id, include=["tools"], mode="live")
+    with_tools = (await gateway.client.get(f"{path_with}/events", headers=token_with)).json()["items"][0]
+    assert (with_tools["attachments"], with_tools["files_left_out"]) == ([], 1)
     page = (await gateway.client.get(f"{path}/events", params={"after": 10**6}, headers=token)).json()
     assert page["items"] == []
     assert page["has_more"] is False
@@ -361,6 +366,13 @@ async def test_files_that_go_along_are_those_of_then(
         files.archive = zipped({"notes.txt": "of later"})
         info = (await gateway.client.get(path, headers=token)).json()
         assert info["files"] == [{"path": "notes.txt", "size": 7}, {"path": "笔记/a.txt", "size": 1}]
+        # A live link names no file either that is not among the copies.
+        attached = ["/workspace/notes.txt", "./notes.txt", "笔记/a.txt", "../notes.txt"]
+        await say(gateway, session_id, MessageUser(message_id="m9", text="These.", attachments=attached))
+        live, token_live = await shared(gateway, anna, session_id, include=["files"], mode="live")
+        items = (await gateway.client.get(f"{live}/events", headers=token_live)).json()["items"]
+        told = [(one["attachments"], one["files_left_out"]) for one in items if one["type"] == "message.user"]
+        assert told == [([], 1), (attached[:2], 2)]
         got = await gateway.client.get(f"{path}/files", headers=token)
         assert zipfile.ZipFile(io.BytesIO(got.content)).read("notes.txt") == b"of then"
         assert got.headers["Cache-Control"] == "no-store"
@@ -401,7 +413,8 @@ async def test_a_conversation_is_exported_as_markdown_and_json(gateway: Gateway)
     session_id = await written(gateway, anna)
     url = f"/api/sessions/{session_id}/export"
     markdown = await gateway.client.get(url, headers=anna)
-    assert markdown.text.startswith("# Notes\n\n## You\n\nWhat is in notes.txt?\n\n## Agent\n")
+    begins = "# Notes\n\n## You\n\nWhat is in notes.txt?\n\n*1 file left out*\n\n## Agent\n"
+    assert markdown.text.startswith(begins)
     assert markdown.headers["Content-Disposition"].startswith('attachment; filename="Notes.md"')
     assert [one for one in ("PONDERED", "OUTPUT", KEY) if one in markdown.text] == []
     asked = {"format": "json", "tools": "true", "thinking": "true"}
@@ -417,6 +430,43 @@ async def test_a_conversation_is_exported_as_markdown_and_json(gateway: Gateway)
     assert KEY not in json.dumps(exported)
     assert_problem(await gateway.client.get(url, headers=bert), 404, "session_not_found")
     assert (await gateway.client.get(url, params={"format": "docx"}, headers=anna)).status_code == 422
+
+
+@pytest.mark.parametrize("form", ["md", "pdf", "zip"])
+async def test_our_own_words_in_an_export_are_in_the_language_asked_for_or_of_the_account(
+    mongo_server: Server, redis_server: Server, mongo_database_name: str, form: str
+) -> None:
+    async with run_gateway(mongo_server.uri, mongo_database_name, redis_server.uri, files=ZippedWorkspace()) as gateway:
+        anna = await gateway.user("anna")
+        cut = MessageCompleted(message_id="a", text="SAID ![plot](plot.png)", partial=True, seen_seq=1)
+        stopped = RunFinished(run_id="r", status="stopped")
+        session_id = await written(gateway, anna, [MessageUser(message_id="m", text="ASKED"), *WORK[2:4], cut, stopped])
+        url = f"/api/sessions/{session_id}/export"
+
+        async def exported(accepts: str = "", **asked: str) -> str:
+            headers = anna | {"Accept-Language": accepts}
+            answer = await gateway.client.get(url, params={"format": form, "tools": "true", **asked}, headers=headers)
+            assert answer.status_code == 200, answer.text
+            if form == "pdf":
+                return pdf_text(answer.content)
+            if form == "md":
+                return answer.text
+            return zipfile.ZipFile(io.BytesIO(answer.content)).read("conversation.md").decode()
+
+        english, chinese = ("You", "Agent", "Tool", "Result", "Stopped"), ("你", "智能体", "工具", "结果", "已停止")
+        if form == "pdf":
+            english, chinese = (*english, "[picture: plot.png]"), (*chinese, "[图片: plot.png]")
+
+        def words_of(text: str) -> tuple[bool, bool]:
+            return all(one in text for one in english), all(one in text for one in chinese)
+
+        assert words_of(await exported()) == (True, False)
+        assert words_of(await exported("zh-CN,en;q=0.5")) == (False, True)
+        assert words_of(await exported("zh-CN", language="en")) == (True, False)
+        setting = await gateway.client.put("/api/settings/appearance/language", json={"value": "zh"}, headers=anna)
+        assert setting.status_code == 200, setting.text
+        assert words_of(await exported("en")) == (False, True)
+        assert (await gateway.client.get(url, params={"language": "fr"}, headers=anna)).status_code == 422
 
 
 async def test_an_interrupted_conversation_is_exported_as_it_is_shown(gateway: Gateway) -> None:
@@ -452,6 +502,18 @@ async def test_an_interrupted_conversation_is_exported_as_it_is_shown(gateway: G
     path, token = await shared(gateway, anna, session_id)
     page = (await gateway.client.get(f"{path}/events", headers=token)).json()
     assert [one["seen_seq"] for one in page["items"] if one["type"] == "message.completed"] == [1, 4]
+    assert page["items"][-1]["seen_seq"] == 4
+    # Also of work that is left out.
+    await say(
+        gateway,
+        session_id,
+        *(MessageUser(message_id="m4", text="NEXT"), RunStarted(run_id="r2", message_id="m4", model="m", worker="w")),
+        *(ToolCalled(call_id="c2", name="file_read", arguments={}, phrase="", seen_seq=10),),
+        *(MessageUser(message_id="m5", text="TOO LATE"), RunFinished(run_id="r2", status="stopped")),
+    )
+    live, token = await shared(gateway, anna, session_id, mode="live")
+    ended = (await gateway.client.get(f"{live}/events", headers=token)).json()["items"][-1]
+    assert (ended["type"], ended["status"], ended["seen_seq"]) == ("run.finished", "stopped", 10)
 
 
 @pytest.mark.thorough

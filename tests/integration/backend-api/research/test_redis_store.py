@@ -73,6 +73,14 @@ async def test_answers_are_kept_and_calls_counted_for_all_processes(redis: Redis
     assert [await one.count_call(key), await other.count_call(key)] == [1, 2]
 
 
+async def test_calls_are_counted_on_where_redis_was_emptied_or_another_process_counted_before(redis: Redis) -> None:
+    one, other, run = RedisAnswers(redis), RedisAnswers(redis), uuid.uuid4().hex
+    assert [await one.count_call(run) for _ in range(3)] == [1, 2, 3]
+    assert await other.count_call(run) == 4
+    await redis.delete(f"research:calls:{run}")
+    assert [await other.count_call(run), await one.count_call(run)] == [5, 4]
+
+
 async def test_without_redis_each_process_keeps_the_rates_by_itself() -> None:
     nobody = connect_redis("redis://127.0.0.1:1/0", connect_s=0.2, reads_for_s=0.2)
     throttle, answers, name = RedisThrottle(nobody), RedisAnswers(nobody), host()
@@ -80,7 +88,7 @@ async def test_without_redis_each_process_keeps_the_rates_by_itself() -> None:
     assert times[1] - times[0] > 0.25
     await answers.put("x", "y", 60)
     assert await answers.get("x") is None
-    assert await answers.count_call("x") == 0
+    assert [await answers.count_call(run) for run in ("x", "x", "y")] == [1, 2, 1]
     await throttle.learn(name, 429, {"retry-after": "40"})
     with pytest.raises(SourceFaultError, match="wait 40 seconds"):
         await take(throttle, name, Rate(gap_ms=1, at_once=1))

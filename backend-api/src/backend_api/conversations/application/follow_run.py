@@ -12,6 +12,7 @@ from backend_api.agent.events import (
     Event,
     FilesChanged,
     MessageUser,
+    MessageWithdrawn,
     RunFinished,
     RunQueued,
     Usage,
@@ -19,6 +20,7 @@ from backend_api.agent.events import (
     is_for_the_person,
 )
 from backend_api.agent.run_progress import ASKED
+from backend_api.agent.shown_order import Reordered
 from backend_api.conversations.application.follow_events import FollowEvents
 from backend_api.conversations.application.open_waits import events_since_start, undecided_requests
 from backend_api.conversations.application.send_message import Message, SendMessage
@@ -139,14 +141,17 @@ class _Progress:
     usage: Usage = field(default_factory=Usage)
     files: list[str] = field(default_factory=list[str])
     end: RunFinished | None = None
+    _order: Reordered[Event] = field(default_factory=Reordered[Event])
+    """Messages stand where they are shown, which is not always where the log has them."""
 
     def add_event(self, event: Event) -> None:
         self.run_id = event.run_id or self.run_id
-        if is_for_the_person(event.payload):
-            self.said.append(event)
+        is_said = isinstance(event.payload, MessageUser) or is_for_the_person(event.payload)
+        if event.seq is not None:
+            self.said += self._order.add(event, event if is_said else None)
         match event.payload:
-            case MessageUser():
-                self.said.append(event)
+            case MessageWithdrawn(at_seq=at_seq):
+                self.said = [one for one in self.said if one.seq != at_seq]
             case UsageUpdated(usage=usage):
                 self.usage = usage
             case FilesChanged() as changed:
@@ -161,7 +166,7 @@ class _Progress:
             run_id=RunId(self.run_id),
             status="waiting" if waits_for or self.end is None else self.end.status,
             reason=self.end.reason if self.end and not waits_for else None,
-            messages=self.said,
+            messages=[*self.said, *self._order.rest()],
             usage=self.usage,
             files=self.files,
             waits_for=[*waits_for],

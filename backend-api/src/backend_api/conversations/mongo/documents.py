@@ -51,6 +51,10 @@ class SessionDocument(Document):
     """Runs begun by results of background commands since the person's last message."""
     waiting: list[int] = Field(default_factory=list[int])
     """The numbers of messages that no model has read yet."""
+    taken_seq: int = 0
+    """The number up to which messages were taken for the model, so that they can't be withdrawn any more."""
+    withdrawn_seq: int = 0
+    """The number of the last `message.withdrawn`."""
     title_due: dict[str, Any] | None = None
     """Present while the title is to be improved: the `attempts`, the last one's `token`, and the earliest time of the
     next one, None for after a run's end."""

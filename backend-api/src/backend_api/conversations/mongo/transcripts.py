@@ -20,6 +20,7 @@ from backend_api.agent.tasks import NO_TASKS
 from backend_api.agent.usage import combine
 from backend_api.conversations.mongo.event_documents import read_events, read_up_to
 from backend_api.conversations.mongo.paths import on_path, read_path
+from backend_api.conversations.mongo.shown_messages import in_shown_order
 from backend_api.conversations.mongo.stored_tasks import AT_ONCE
 from backend_api.kit.ids import SessionId
 from backend_api.kit.mongo.database import Database, Document
@@ -36,13 +37,13 @@ class MongoTranscripts:
         self._database = database
 
     async def messages(self, session_id: SessionId, *, up_to: int, limit: int, most: int | None = None) -> list[Event]:
-        """The last messages, oldest first."""
+        """The last messages of the log, in the order in which they are shown."""
         async with store_errors():
             wanted = await self._on_path(session_id, up_to)
             found = self._database["events"].find(wanted | {"type": {"$in": _SAID}}).sort("seq", -1).limit(limit)
             documents, _ = await read_up_to(found, most)
             events = await read_events(self._database, documents)
-        return events[::-1]
+            return await in_shown_order(self._database, session_id, events[::-1])
 
     async def beginning(self, session_id: SessionId, *, limit: int, most: int | None = None) -> list[Event]:
         """The first messages."""

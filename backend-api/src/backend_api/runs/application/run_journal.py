@@ -74,17 +74,31 @@ class RunJournal:
             self.is_named.set()
         self.answers_below = AnswerCount()
         self._log = log
+        self._ledger = ledger
+        self._taken_seq = 0
+        """The number of the last message taken for the model."""
         self._is_lost = False
         self._next_turn = self._begun_turn = 0
         """Turn numbers of the main agent: the next one, and that of the last call."""
 
     async def conversation(self) -> Conversation:
-        thread = await self.thread()
-        conversation = thread.conversation(
+        await self.thread()
+        await self._take_unread()
+        conversation = self._history.threads.main.conversation(
             self.lease.run.id, turns_of_others=self.answers_below.begun, others_at_work=self.others_at_work
         )
         self.seen_seq, self._next_turn = conversation.seen_seq, conversation.next_turn
         return conversation
+
+    async def _take_unread(self) -> None:
+        """Take the person's unread messages for the model, so that they can't be withdrawn any more, without those
+        that were withdrawn before. The message for which the run began can never be withdrawn."""
+        while (last := self._history.threads.main.last_unread(but=self.lease.run.message_id)) > self._taken_seq:
+            withdrawn = await self._ledger.take_messages(self.lease, last)
+            self._taken_seq = last
+            while self._history.last_seq < withdrawn:
+                self._history.is_just_committed = False
+                await self._read()
 
     def turns(self) -> int:
         """How many model calls the run has begun, of all its agents."""

@@ -358,6 +358,22 @@ class MongoRunLedger(RunEndings):
 
         return await in_transaction(self._database, work)
 
+    async def take_messages(self, lease: Lease, seq: int) -> int:
+        """One write of the session, the same document that a withdrawal changes: only one of the two can be first."""
+
+        async def work(transaction: AsyncClientSession) -> int:
+            session = await self._sessions.find_one_and_update(
+                leased_session(lease),
+                {"$max": {"taken_seq": seq}},
+                projection={"withdrawn_seq": 1},
+                session=transaction,
+            )
+            if session is None:
+                raise LeaseLostError("The run was taken over after an interruption, or it ended.")
+            return session.get("withdrawn_seq") or 0
+
+        return await in_transaction(self._database, work)
+
     async def get(self, run_id: RunId) -> Run | None:
         """One run."""
         async with store_errors():

@@ -16,13 +16,24 @@ from backend_api.conversations.domain.entity import Session
 from backend_api.conversations.ports import EventLog, SessionRepository
 from backend_api.kit.ids import SessionId, UserId
 from backend_api.kit.stored_time import format_time
+from backend_api.settings.application.open_settings import OpenSettings
+from backend_api.settings.domain.table import LANGUAGE
 from backend_api.sharing.application.owner_mask import Hiding, OwnerMask
 from backend_api.sharing.domain.errors import NoPdfError, SharedFilesTooLargeError, TooLongToPrintError
-from backend_api.sharing.domain.markdown import is_cut_short, language_of, markdown_of, printed_of
+from backend_api.sharing.domain.markdown import (
+    CHINESE,
+    ENGLISH,
+    Words,
+    is_cut_short,
+    language_of,
+    markdown_of,
+    printed_of,
+)
 from backend_api.sharing.domain.shown import Fields, shown_fields
 from backend_api.sharing.ports import NameRecords, PrintTalk, WorkspaceArchive
 
 ExportFormat = Literal["md", "json", "pdf", "zip"]
+ExportLanguage = Literal["en", "zh"]
 PAGE = 500
 PAGE_BYTES = 1_000_000
 MOST_PRINTED_CHARACTERS = 700_000
@@ -53,6 +64,7 @@ class ExportSession:
     sessions: SessionRepository
     log: EventLog
     owner_mask: OwnerMask
+    open_settings: OpenSettings
     print_talk: PrintTalk | None = None
     name_records: NameRecords | None = None
 
@@ -63,13 +75,19 @@ class ExportSession:
         wanted: ExportFormat,
         include: frozenset[str],
         workspace: WorkspaceArchive,
+        *,
+        language: ExportLanguage | None = None,
+        otherwise: ExportLanguage = "en",
     ) -> Export:
-        """Export the whole conversation as it is now, with the parts to include."""
+        """Export the whole conversation as it is now, with the parts to include. Our own words in it are in `language`,
+        else in that of the user's settings, else in the one `otherwise`."""
         session = await self.sessions.get(session_id, user_id)
-        hiding = await self.owner_mask(user_id)
+        settings = await self.open_settings(user_id)
+        hiding = self.owner_mask.of(settings)
+        words = CHINESE if (language or settings.value(LANGUAGE) or otherwise) == "zh" else ENGLISH
         name = _file_name(session)
         if wanted == "md":
-            markdown = self._markdown(session, include, hiding)
+            markdown = self._markdown(session, include, hiding, words)
             return Export(name=f"{name}.md", media_type="text/markdown; charset=utf-8", pieces=markdown)
         if wanted == "json":
             return Export(
@@ -79,9 +97,9 @@ class ExportSession:
             return Export(
                 name=f"{name}.pdf",
                 media_type="application/pdf",
-                pieces=_pieces(await self._pdf(session, include, hiding)),
+                pieces=_pieces(await self._pdf(session, include, hiding, words)),
             )
-        file = await self._zip(session, include, hiding, workspace)
+        file = await self._zip(session, include, hiding, words, workspace)
         return Export(name=f"{name}.zip", media_type="application/zip", pieces=_sent(file))
 
     async def _shown(self, session: Session, include: frozenset[str], hiding: Hiding) -> AsyncGenerator[Fields]:
@@ -116,10 +134,12 @@ class ExportSession:
         if last is not None:
             yield last, False
 
-    async def _markdown(self, session: Session, include: frozenset[str], hiding: Hiding) -> AsyncGenerator[bytes]:
-        yield f"# {hiding.text(session.title).strip() or 'Conversation'}\n".encode()
+    async def _markdown(
+        self, session: Session, include: frozenset[str], hiding: Hiding, words: Words
+    ) -> AsyncGenerator[bytes]:
+        yield f"# {hiding.text(session.title).strip() or words.untitled}\n".encode()
         async for fields, is_cut in self._read_elsewhere(session, include, hiding):
-            yield f"\n{markdown_of(fields, is_cut=is_cut)}\n".encode("utf-8", "replace")
+            yield f"\n{markdown_of(fields, words, is_cut=is_cut)}\n".encode("utf-8", "replace")
 
     async def _json(self, session: Session, include: frozenset[str], hiding: Hiding) -> AsyncGenerator[bytes]:
         head = {
@@ -135,31 +155,41 @@ class ExportSession:
             separator = b",\n"
         yield b"\n]}\n"
 
-    async def _pdf(self, session: Session, include: frozenset[str], hiding: Hiding) -> bytes:
+    async def _pdf(self, session: Session, include: frozenset[str], hiding: Hiding, words: Words) -> bytes:
         if self.print_talk is None:
             raise NoPdfError
         sections, length = list[str](), 0
         async for fields, is_cut in self._read_elsewhere(session, include, hiding):
-            sections.append(printed_of(fields, is_cut=is_cut))
+            sections.append(printed_of(fields, words, is_cut=is_cut))
             length += len(sections[-1])
             if length > MOST_PRINTED_CHARACTERS:
                 raise TooLongToPrintError(
                     "The conversation is too long for a PDF. Save it as Markdown, or without what the tools did.",
                     limit_bytes=MOST_PRINTED_CHARACTERS,
                 )
-        title = hiding.text(session.title).strip() or "Conversation"
-        language = language_of("".join(sections))
-        return await self.print_talk(owner=session.user_id, title=title, language=language, sections=sections or [""])
+        title = hiding.text(session.title).strip() or words.untitled
+        return await self.print_talk(
+            owner=session.user_id,
+            title=title,
+            language=language_of("".join(sections)),
+            words=words.language,
+            sections=sections or [""],
+        )
 
     async def _zip(
-        self, session: Session, include: frozenset[str], hiding: Hiding, workspace: WorkspaceArchive
+        self,
+        session: Session,
+        include: frozenset[str],
+        hiding: Hiding,
+        words: Words,
+        workspace: WorkspaceArchive,
     ) -> BinaryIO:
         file: BinaryIO = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY_BYTES)  # type: ignore[assignment]  # noqa: SIM115 -- whoever reads it closes it
         try:
             if session.sandbox is not None:
                 await _fill(file, workspace.pieces(session.id, session.user_id))
             texts = {
-                "conversation.md": await _whole(self._markdown(session, include, hiding)),
+                "conversation.md": await _whole(self._markdown(session, include, hiding, words)),
                 "conversation.json": await _whole(self._json(session, include, hiding)),
             }
             return await asyncio.to_thread(_with_texts, file, texts)

@@ -8,6 +8,7 @@ from typing import Any
 from backend_api.kit.ids import UserId
 from backend_api.kit.masking import Mask
 from backend_api.settings.application.open_settings import OpenSettings
+from backend_api.settings.domain.entity import UserSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,4 +34,8 @@ class OwnerMask:
     open_settings: OpenSettings
 
     async def __call__(self, user_id: UserId) -> Hiding:
-        return Hiding(self.mask, Mask((await self.open_settings(user_id)).secrets.values()))
+        return self.of(await self.open_settings(user_id))
+
+    def of(self, settings: UserSettings) -> Hiding:
+        """The mask for the user whose settings these are."""
+        return Hiding(self.mask, Mask(settings.secrets.values()))

@@ -7,14 +7,17 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, field
 
+from backend_api.agent.events import Event, RunFinished
 from backend_api.agent.new_events import Body
+from backend_api.agent.path import Path
+from backend_api.agent.shown_order import WORK_TYPES, mark_of
 from backend_api.conversations.application.follow_events import FollowEvents
 from backend_api.conversations.domain.entity import Session
 from backend_api.conversations.domain.errors import EventBodyNotFoundError, SessionNotFoundError
 from backend_api.conversations.ports import EventLog
 from backend_api.identity.application.connection_auth import ConnectionAuth
 from backend_api.identity.domain.entity import AccessClaims
-from backend_api.kit.ids import UserId
+from backend_api.kit.ids import SessionId, UserId
 from backend_api.sharing.application.owner_account import OwnerAccount
 from backend_api.sharing.application.owner_mask import OwnerMask
 from backend_api.sharing.domain.entity import Share, ShareId
@@ -28,6 +31,8 @@ READERS_IN_ALL = 500
 """The most live streams in this process."""
 CHECK_S = 0.3
 """A link that was revoked, or whose owner was disabled, can be read for no longer than this, in seconds."""
+LOOKED_AT = 200
+"""The most events before the end of a run in which its last work is looked for."""
 MAX_BODY_BYTES = 1_000_000
 """The longest text beside an event; the rest is cut."""
 
@@ -103,7 +108,7 @@ class ReadShared:
             await self.log.read(session.id, after=after, limit=limit, most=PAGE_BYTES, path=path) if is_more else []
         )
         events = [event for event in events if (event.seq or 0) <= last]
-        shown = [fields for event in events if (fields := shown_fields(event, share.include)) is not None]
+        shown = [fields for event in events if (fields := await self._shown(share, event, path)) is not None]
         hiding = await self.owner_mask(share.user_id)
         items = await asyncio.to_thread(lambda: [hiding.value(fields) for fields in shown])
         seen = (events[-1].seq or 0) if events else max(after, last)
@@ -145,10 +150,23 @@ class ReadShared:
                     if share.mode == "snapshot" and (event.seq or 0) > share.through_seq:
                         return
                     is_shown = event.seq is not None and path.has(event.seq)
-                    fields = shown_fields(event, share.include) if is_shown else None
+                    fields = await self._shown(share, event, path) if is_shown else None
                     yield None if fields is None else hiding.value(fields)
             except SessionNotFoundError:
                 return
+
+    async def _shown(self, share: Share, event: Event, path: Path) -> Fields | None:
+        """The visible fields of an event. The end of a run that was stopped stands below what the run did, also where
+        that is left out: with it goes up to where the run had read (`seen_seq`)."""
+        fields = shown_fields(event, share.include, share.file_names)
+        is_stop = isinstance(event.payload, RunFinished) and event.payload.status == "stopped"
+        if fields is None or not is_stop or {"tools", "thinking"} <= share.include:
+            return fields
+        session_id, before = SessionId(event.session_id), event.seq or 0
+        last = await self.log.read_back(session_id, before=before, limit=LOOKED_AT, most=PAGE_BYTES, path=path)
+        marks = [mark for one in last if one.run_id == event.run_id and (mark := mark_of(one)) is not None]
+        seen = next((mark.seen_seq for mark in reversed(marks) if mark.type in WORK_TYPES), 0)
+        return {**fields, "seen_seq": seen}
 
     async def archive(self, share: Share) -> AsyncIterator[bytes]:
         """The archive of its files, piece by piece for as long as the link holds."""

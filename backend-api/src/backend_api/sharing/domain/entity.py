@@ -51,6 +51,11 @@ class Share:
     def has_passphrase(self) -> bool:
         return self.passphrase_hash is not None
 
+    @property
+    def file_names(self) -> frozenset[str]:
+        """The paths of its files."""
+        return frozenset(one.path for one in self.files)
+
     def is_over(self, now: float) -> bool:
         """Whether it has expired."""
         return self.expires_at is not None and self.expires_at.timestamp() <= now

@@ -3,6 +3,7 @@ an event is not shared until it is listed."""
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Collection
 from typing import Any
 
@@ -11,6 +12,7 @@ from backend_api.agent.events import (
     Event,
     MessageCompleted,
     MessageUser,
+    MessageWithdrawn,
     PathSelected,
     PlanDecided,
     PlanProposed,
@@ -27,12 +29,13 @@ from backend_api.kit.stored_time import format_time
 Fields = dict[str, Any]
 
 
-def shown_fields(event: Event, include: Collection[str]) -> Fields | None:
-    """The event as one JSON object; None if no part of it is visible. Texts of sub-agents are not shown."""
+def shown_fields(event: Event, include: Collection[str], files: Collection[str] | None = None) -> Fields | None:
+    """The event as one JSON object; None if no part of it is visible. Texts of sub-agents are not shown. Of attachments
+    only those among the shared `files` are named, or all if None, and the others are counted."""
     payload = event.payload
     if event.seq is None or agent_of(payload) is not None:
         return None
-    fields = _said(event, "files" in include)
+    fields = _said(event, files if "files" in include else ())
     if fields is None and isinstance(payload, ThinkingCompleted) and "thinking" in include:
         fields = {
             "message_id": payload.message_id,
@@ -55,14 +58,16 @@ def shown_body(event: Event, include: Collection[str]) -> BodyReference | None:
     return None
 
 
-def _said(event: Event, with_files: bool) -> Fields | None:
+def _said(event: Event, files: Collection[str] | None) -> Fields | None:
     """Messages between person and agent, and ends of runs."""
     payload = event.payload
     if isinstance(payload, MessageUser):
+        named = [one for one in payload.attachments if files is None or _in_workspace(one) in files]
         return {
             "message_id": payload.message_id,
             "text": payload.text,
-            "attachments": list(payload.attachments) if with_files else [],
+            "attachments": named,
+            "files_left_out": len(payload.attachments) - len(named),
         }
     if isinstance(payload, MessageCompleted):
         return {
@@ -71,6 +76,8 @@ def _said(event: Event, with_files: bool) -> Fields | None:
             "partial": payload.partial,
             "seen_seq": payload.seen_seq,
         }
+    if isinstance(payload, MessageWithdrawn):
+        return {"message_id": payload.message_id}
     if isinstance(payload, QuestionAsked):
         questions = [{"id": one.id, "text": one.text, "options": list(one.options)} for one in payload.questions]
         return {"question_id": payload.question_id, "questions": questions}
@@ -110,3 +117,8 @@ def _worked(event: Event) -> Fields | None:
             "body": None if body is None else {"size": body.size, "media_type": body.media_type},
         }
     return None
+
+
+def _in_workspace(path: str) -> str:
+    """The path below the workspace."""
+    return posixpath.normpath(path.removeprefix("/workspace")).lstrip("/")

@@ -138,7 +138,7 @@ class Document:
         self._form: str = asked["format"]
         lang: str = asked["language"]
         self._language = lang
-        self._labels = _LABELS["zh" if lang.partition("-")[0] == "zh" else ""]
+        self._labels = _LABELS["zh" if asked["words"].partition("-")[0] == "zh" else ""]
         self._direction = "rtl" if lang.partition("-")[0] in _FROM_THE_RIGHT else "ltr"
         self._references: list[dict[str, Any]] = asked["references"]
         # In a document that is written from the right they are at home, and Latin names beside them stay in place.

@@ -168,6 +168,7 @@ def _lay_out(wanted: Rendering, folder: Path) -> dict[str, object]:
         "is_preview": wanted.is_preview,
         "is_numbered": wanted.is_numbered,
         "is_talk": wanted.is_talk,
+        "words": wanted.words or wanted.language,
     }
 
 
