@@ -132,6 +132,10 @@ it('is told anew to who comes back to the page', async () => {
   expect(asked()).toEqual(['/sessions/s/changes?after=8'])
   expect(line()!.closest('[data-kind]')?.textContent).toContain('second new')
 })
+it('says nothing in a conversation that was never looked at', async () => {
+  await show(session(0, 3))
+  expect([line(), asked()]).toEqual([null, []])
+})
 it('says nothing where nothing changed, or the server does not say', async () => {
   files = []
   await show(session(4, 2))

@@ -26,7 +26,8 @@ export function useSinceVisit(sessionId: string, rows: Readonly<Ref<readonly Row
 
   async function look(): Promise<void> {
     const { unread = 0, read_seq: after = 0 } = sessions.byId.get(sessionId) ?? {}
-    if (visibility.value !== 'visible' || unread === 0 || after === asked) return
+    // Where nothing was ever read there was no last visit.
+    if (visibility.value !== 'visible' || unread === 0 || after === 0 || after === asked) return
     asked = after
     try {
       const { files } = await call<FileChanges>('GET', `/sessions/${sessionId}/changes`, { query: { after } })
