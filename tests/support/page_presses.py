@@ -21,6 +21,7 @@ from support.page_states import Made, Places, State, ask_for_decision, make, mak
 CONTROLS = Path(__file__).with_name("page_controls.js").read_text(encoding="utf-8")
 CAME_MS = 3_000
 CALM_S = 1.5
+AGAIN_S = 20.0
 PRESSED_MS = 5_000
 DEEP = 2
 """What a press has brought is pressed, too, such as the entries of a menu. What is deeper has a state of its own."""
@@ -108,10 +109,11 @@ class Walk:
         await show(page.page, self.places, state, self.made)
         await page.page.evaluate(CONTROLS)
         for step in path:
-            there = await page.controls()
-            page.before_path |= {one.key for one in there}
-            again = next((one for one in there if one.key == step.key), None)
-            assert again is not None, f"{state.name}: {step.name} is not there again"
+            try:
+                again = await page.again(step)
+            except TimeoutError:
+                raise AssertionError(f"{state.name}: {step.name} is not there again") from None
+            page.before_path |= await page.keys()
             await page.press(again)
         page.wrong.clear()
         return page
@@ -161,6 +163,15 @@ class _Watched:
             )
             for at, one in enumerate(found)
         ]
+
+    async def again(self, control: Control) -> Control:
+        """The same one, which comes later where a socket brings it, as the desktop does."""
+        async with asyncio.timeout(AGAIN_S):
+            while True:
+                for one in await self.controls():
+                    if one.key == control.key:
+                        return one
+                await asyncio.sleep(0.2)
 
     async def keys(self) -> set[str]:
         with contextlib.suppress(PageError):
