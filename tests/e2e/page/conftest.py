@@ -28,6 +28,13 @@ async def _one_browser() -> AsyncIterator[None]:
         yield
 
 
+@pytest.fixture(scope="session")
+def accounts_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    """A stack that people log in to. Its processes may be killed."""
+    with run_stack(tmp_path_factory.mktemp("accounts"), AUTH_MODE="password") as running:
+        yield running
+
+
 @pytest.fixture(scope="module")
 def places(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Places]:
     """Those of the states of the page, of a module's own."""

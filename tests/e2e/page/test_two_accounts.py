@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from playwright.async_api import Page, expect
 
 from support.api_client import ApiClient, register
 from support.page import WIDE, chromium, composer, say, transcript
-from support.stack import Stack, run_stack
+from support.stack import Stack
 
 PATIENT_MS = 60_000
 PASSWORD = "correct horse battery"
 SECRET = "words that are nobody else's"
 KEPT = "() => JSON.stringify({ ...localStorage })"
-
-
-@pytest.fixture(scope="module")
-def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    """A stack with accounts."""
-    with run_stack(tmp_path_factory.mktemp("accounts"), AUTH_MODE="password") as running:
-        yield running
 
 
 async def log_in(page: Page, name: str) -> None:
@@ -37,8 +28,8 @@ async def write_in_vain(page: Page) -> None:
     await expect(page.get_by_text("Will be sent when the server can be reached")).to_be_visible(timeout=PATIENT_MS)
 
 
-async def opened(page: Page, own: Stack, session: str, name: str) -> None:
-    await page.goto(f"{own.base_url}/s/{session}")
+async def opened(page: Page, accounts_stack: Stack, session: str, name: str) -> None:
+    await page.goto(f"{accounts_stack.base_url}/s/{session}")
     await log_in(page, name)
     await expect(composer(page)).to_be_visible(timeout=PATIENT_MS)
 
@@ -57,11 +48,11 @@ async def said(api: ApiClient, session: str) -> list[str]:
 
 @pytest.mark.thorough
 @pytest.mark.timeout(180)
-async def test_a_log_out_asks_and_then_leaves_nothing_of_what_waits_to_be_sent(own: Stack) -> None:
-    async with chromium() as browser, await register(own.base_url, "anna") as api:
+async def test_a_log_out_asks_and_then_leaves_nothing_of_what_waits_to_be_sent(accounts_stack: Stack) -> None:
+    async with chromium() as browser, await register(accounts_stack.base_url, "anna") as api:
         session = await api.new_session()
         page = await (await browser.new_context(viewport=WIDE, locale="en")).new_page()
-        await opened(page, own, session, "anna")
+        await opened(page, accounts_stack, session, "anna")
         await write_in_vain(page)
         await page.get_by_role("button", name="Settings").click()
         await page.get_by_role("tab", name="Account").click()
@@ -76,15 +67,17 @@ async def test_a_log_out_asks_and_then_leaves_nothing_of_what_waits_to_be_sent(o
 
 
 @pytest.mark.timeout(180)
-async def test_what_waits_for_one_who_was_cut_off_is_neither_shown_nor_sent_as_the_next_one(own: Stack) -> None:
+async def test_what_waits_for_one_who_was_cut_off_is_neither_shown_nor_sent_as_the_next_one(
+    accounts_stack: Stack,
+) -> None:
     async with (
         chromium() as browser,
-        await register(own.base_url, "berta") as berta,
-        await register(own.base_url, "carl") as carl,
+        await register(accounts_stack.base_url, "berta") as berta,
+        await register(accounts_stack.base_url, "carl") as carl,
     ):
         session, his = await berta.new_session(), await carl.new_session()
         page = await (await browser.new_context(viewport=WIDE, locale="en")).new_page()
-        await opened(page, own, session, "berta")
+        await opened(page, accounts_stack, session, "berta")
         await write_in_vain(page)
         await berta.json("POST", "/auth/logout-all", expect=204)
         await expect(page.get_by_text("Your login session has ended")).to_be_visible(timeout=PATIENT_MS)
@@ -95,7 +88,7 @@ async def test_what_waits_for_one_who_was_cut_off_is_neither_shown_nor_sent_as_t
         await expect(page.get_by_text("This conversation is not here")).to_be_visible(timeout=PATIENT_MS)
         await page.get_by_role("main").get_by_role("button", name="New conversation").click()
         await expect(composer(page)).to_be_visible()
-        await page.goto(f"{own.base_url}/s/{his}")
+        await page.goto(f"{accounts_stack.base_url}/s/{his}")
         await say(page, "run echo mine")
         await expect(transcript(page).locator("[data-kind=end]")).to_be_attached(timeout=PATIENT_MS)
         await expect(page.get_by_text(SECRET)).to_have_count(0)
@@ -105,7 +98,7 @@ async def test_what_waits_for_one_who_was_cut_off_is_neither_shown_nor_sent_as_t
         await page.get_by_role("tab", name="Account").click()
         await page.get_by_role("button", name="Log out", exact=True).click()
         await expect(page.get_by_label("User name")).to_be_visible(timeout=PATIENT_MS)
-        await opened(page, own, session, "berta")
+        await opened(page, accounts_stack, session, "berta")
         await expect(transcript(page).get_by_text(SECRET).first).to_be_visible(timeout=PATIENT_MS)
         await expect(page.get_by_text("Will be sent")).to_have_count(0)
         assert [body for body in sent if SECRET in body]

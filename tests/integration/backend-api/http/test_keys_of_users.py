@@ -363,6 +363,7 @@ async def test_a_key_is_said_nowhere_also_where_its_provider_says_it(begin: Any,
 
 
 @pytest.mark.timeout(240)
+@pytest.mark.thorough
 async def test_a_wrong_secrets_key_is_said_and_loses_nothing_and_a_rotation_keeps_all(
     begin: Any, provider: ModelServer
 ) -> None:

@@ -160,6 +160,7 @@ STEPS = st.lists(
 )
 
 
+@pytest.mark.thorough
 @settings(max_examples=30, deadline=None)
 @given(STEPS)
 def test_what_was_sent_is_only_added_to_until_an_opening(steps: list[tuple[str, str]]) -> None:
