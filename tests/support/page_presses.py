@@ -65,6 +65,8 @@ class Walk:
         try:
             while True:
                 page = page or await self._at(state, path)
+                if page is None:
+                    break
                 there = await page.controls()
                 control = next((one for one in there if self._is_new(one, page.before_path)), None)
                 if control is None:
@@ -104,7 +106,8 @@ class Walk:
         # What is chosen already is pressed where another one is.
         return not one.is_off and not one.is_chosen
 
-    async def _at(self, state: State, path: Sequence[Control]) -> _Watched:
+    async def _at(self, state: State, path: Sequence[Control]) -> _Watched | None:
+        """The state with the controls of the path pressed; None if one of them does not come again, which is wrong."""
         page = _Watched(await self.context.new_page())
         await show(page.page, self.places, state, self.made)
         await page.page.evaluate(CONTROLS)
@@ -112,7 +115,9 @@ class Walk:
             try:
                 again = await page.again(step)
             except TimeoutError:
-                raise AssertionError(f"{state.name}: {step.name} is not there again") from None
+                self.wrong.append(f"{state.name}: {step.name} is not there again ({step.key})")
+                await page.close()
+                return None
             page.before_path |= await page.keys()
             await page.press(again)
         page.wrong.clear()
@@ -283,7 +288,8 @@ async def mended(api: ApiClient, made: Made) -> Made:
         await api.http.delete(f"/sessions/{made.tools}")
         made = replace(made, **await make_talk(api))
     papers = (f"/sessions/{made.research}", f"/writing/{made.project}", f"/writing/{made.draft}")
-    if not all([await _is_there(api, path) for path in (*papers, f"/corpus/{made.paper}")]):
+    are_there = all([await _is_there(api, path) for path in (*papers, f"/corpus/{made.paper}")])
+    if not are_there or not await _has_suggestion(api, made.draft):
         await api.http.delete(f"/sessions/{made.research}")
         made = replace(made, **await make_papers(api))
     for name in ("approval", "question", "plan"):
@@ -293,6 +299,11 @@ async def mended(api: ApiClient, made: Made) -> Made:
             await api.http.delete(f"/sessions/{session}")
             made = replace(made, **{name: await ask_for_decision(api, name)})
     return made
+
+
+async def _has_suggestion(api: ApiClient, project: str) -> bool:
+    """Whether a change of its text waits to be decided."""
+    return any(section["suggestion"] for section in (await api.json("GET", f"/writing/{project}"))["sections"])
 
 
 async def _is_there(api: ApiClient, path: str) -> bool:
