@@ -19,7 +19,7 @@ from local_stack.child import ChildSpec
 from local_stack.errors import StackError
 from local_stack.supervisor import Supervisor
 from support.former_data import PASSWORD, Place, fill_gateway_database, told
-from support.page import chromium, opened, transcript
+from support.page import EVERY_STEP, chromium, opened, transcript
 from support.servers import Server, end_process
 from support.stack import Stack, run_stack, spawn_stack
 
@@ -81,12 +81,15 @@ async def shows(stack: Stack, session: str) -> None:
         page = await browser.new_page(viewport={"width": 1440, "height": 900}, locale="en")
         page.on("pageerror", lambda error: troubles.append(str(error)))
         page.on("console", lambda said: troubles.append(said.text) if said.type == "error" else None)
+        await page.add_init_script(EVERY_STEP)
         await page.goto(stack.base_url)
         await page.get_by_label("User name").fill("anna")
         await page.get_by_label("Password").fill(PASSWORD)
         await page.get_by_role("button", name="Log in").click()
-        for title in ("计划 and a count", "Stopped", "In a command", "Tell me a long story."):
-            await expect(page.get_by_role("link", name=title)).to_be_visible(timeout=20_000)
+        for title in ("计划 and a count", "Stopped", "In a command"):
+            await expect(page.get_by_role("link", name=title).first).to_be_visible(timeout=20_000)
+        await page.get_by_role("button", name="Show archived").click()
+        await expect(page.get_by_role("link", name="Tell me a long story.")).to_be_visible(timeout=20_000)
         await opened(page, stack, session)
         shown = transcript(page)
         for text in ("Write down a plan", "Thought about it", "Tried to read not/there.txt", "It is another one now."):
