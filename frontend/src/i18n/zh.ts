@@ -371,7 +371,7 @@ const zh: Texts = {
       title1: '让它问你',
       text1: '问我：想学点什么',
       title2: '看它写字',
-      text2: 'Stream 300',
+      text2: '输出 300 个词',
       title3: '看看什么需要电脑',
       text3: '运行 df -h',
     },

@@ -31,6 +31,7 @@ from backend_api.branches.domain import (
     RequestRepeatedError,
     RunActiveError,
     Tree,
+    title_of_branch,
 )
 from backend_api.branches.ports import BranchStore, Selection
 from backend_api.conversations.application.check_attachments import CheckAttachments
@@ -46,8 +47,6 @@ from backend_api.kit.notifier import Notifier, Topic
 from backend_api.kit.stored_time import to_millisecond
 
 _NO_MESSAGE = "There is no such message in this conversation, or it was deleted with its branch."
-_COPY_NAME = "{title} (branch)"
-_MOST_TITLE = 200
 _COPY_WAITS_S = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
 """Pauses between looks whether another request has copied all."""
 
@@ -251,7 +250,7 @@ class Branches:
         target = replace(
             source,
             id=target_id,
-            title=_COPY_NAME.format(title=source.title)[:_MOST_TITLE] if source.title else "",
+            title=title_of_branch(source.title),
             status=SessionStatus.IDLE,
             active_run_id=None,
             sandbox=None,

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from backend_api.agent.path import WHOLE, Path, merged, without
 from backend_api.kit.errors import ConflictError, NotFoundError, UnavailableError
+
+_MOST_TITLE = 200
+_HAN, _OTHER_EAST_ASIAN = re.compile("[\u4e00-\u9fff]"), re.compile("[\u3040-\u30ff\uac00-\ud7af]")
+
+
+def title_of_branch(title: str) -> str:
+    """The title of a conversation that branches off one of this title, in the language of that; none if it has none."""
+    is_chinese = _HAN.search(title) is not None and _OTHER_EAST_ASIAN.search(title) is None
+    mark = "（分支）" if is_chinese else " (branch)"
+    return title[: _MOST_TITLE - len(mark)] + mark if title else ""
 
 
 class MessageNotFoundError(NotFoundError):

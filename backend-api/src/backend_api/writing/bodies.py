@@ -173,9 +173,15 @@ class OutlineBody(RequestBody):
 
 class TextBody(RequestBody):
     text: str = Field(max_length=MAX_TEXT_CHARACTERS)
+    of_suggestion: str = Field(
+        default="",
+        max_length=40,
+        description="The suggestion that changes of the text are taken from, if any: it stays for the others.",
+    )
 
 
-class SuggestBody(TextBody):
+class SuggestBody(RequestBody):
+    text: str = Field(max_length=MAX_TEXT_CHARACTERS)
     instruction: str = Field(default="", max_length=2_000)
 
 

@@ -179,7 +179,13 @@ async def write_section(
     """Write the text of a section: 412 with the present text if it was changed since it was read."""
     use = writing.enabled()
     work = use.projects.write(
-        caller.user.id, ProjectId(project_id), SectionId(section_id), body.text, _etag(if_match), PERSON
+        caller.user.id,
+        ProjectId(project_id),
+        SectionId(section_id),
+        body.text,
+        _etag(if_match),
+        PERSON,
+        of_suggestion=body.of_suggestion,
     )
     return await _answer(use, work)
 

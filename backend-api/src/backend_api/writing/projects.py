@@ -114,12 +114,31 @@ class Projects:
         )
 
     async def write(
-        self, user_id: UserId, project_id: ProjectId, section_id: SectionId, text: str, etag: str, author: Author
+        self,
+        user_id: UserId,
+        project_id: ProjectId,
+        section_id: SectionId,
+        text: str,
+        etag: str,
+        author: Author,
+        *,
+        of_suggestion: str = "",
     ) -> Project:
-        """Write the text of a section. Raises as `Project.with_text`."""
-        return await self._change(
-            user_id, project_id, section_id, etag, author, lambda one: one.with_text(section_id, text), "written"
-        )
+        """Write the text of a section. If it takes some changes of its suggestion, that one stays one to this text, for
+        the other changes. Raises as `Project.with_text`."""
+
+        def written(project: Project) -> Project:
+            before = project.section(section_id).version
+
+            def rebased(section: Section) -> Section:
+                made = section.suggestion
+                if made is None or made.id != of_suggestion or made.base != before:
+                    return section
+                return replace(section, suggestion=replace(made, base=section.version))
+
+            return project.with_text(section_id, text).with_section(section_id, rebased)
+
+        return await self._change(user_id, project_id, section_id, etag, author, written, "written")
 
     async def suggest(
         self,

@@ -2850,6 +2850,10 @@ export interface TerminalTicketBody {
  */
 export interface TextBody {
   text: string
+  /**
+   * The suggestion that changes of the text are taken from, if any: it stays for the others.
+   */
+  of_suggestion?: string
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema

@@ -122,6 +122,22 @@ it('are sent by Enter in the message box, alone, and no first letter of a messag
   expect([box.value, decisions(), sent.mock.calls.length]).toEqual(['', [{ decision: 'approve' }], 2])
   box.remove()
 })
+it('are not sent as a message, which would refuse, where they come before the card has settled', async () => {
+  const card = show()
+  const box = document.createElement('textarea')
+  box.dataset['textAlone'] = ''
+  const sent = vi.fn()
+  box.addEventListener('keydown', ({ key }) => key === 'Enter' && sent(box.value))
+  document.body.append(box)
+  await see(card)
+  await userEvent.click(box)
+  await userEvent.keyboard('y{Enter}')
+  expect([box.value, sent.mock.calls, decisions()]).toEqual(['y', [], []])
+  settle()
+  await userEvent.keyboard('{Enter}')
+  expect([box.value, sent.mock.calls, decisions()]).toEqual(['', [], [{ decision: 'approve' }]])
+  box.remove()
+})
 it('are neither shown nor taken where there is nothing but touch', async () => {
   vi.stubGlobal('matchMedia', (query: string) => ({
     matches: query.includes('coarse'),

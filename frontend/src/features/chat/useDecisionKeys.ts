@@ -54,8 +54,9 @@ export function useDecisionKeys(
   // Also where another card has just gone, which the key may have been meant for.
   watch(isMeant, () => (since = performance.now()), { immediate: true, flush: 'sync' })
 
+  const isKey = (key: string): boolean => key === APPROVE_KEY || key === REFUSE_KEY
   function decides(key: string): boolean {
-    if ((key !== APPROVE_KEY && key !== REFUSE_KEY) || performance.now() - since < SETTLED_MS) return false
+    if (!isKey(key) || performance.now() - since < SETTLED_MS) return false
     if (key === APPROVE_KEY) acts.approve()
     else acts.refuse()
     return true
@@ -70,9 +71,12 @@ export function useDecisionKeys(
     (event: KeyboardEvent) => {
       const box = event.target
       if (!isMeant.value || event.key !== 'Enter' || !isPlain(event) || !(box instanceof HTMLTextAreaElement)) return
-      if (!decides(messageIn(box) ?? '')) return
+      const key = messageIn(box) ?? ''
+      if (!isKey(key)) return
+      // Also where it comes too soon: as a message it would refuse what is asked, whichever letter it is.
       event.preventDefault()
       event.stopPropagation()
+      if (!decides(key)) return
       box.value = ''
       box.dispatchEvent(new Event('input', { bubbles: true }))
     },

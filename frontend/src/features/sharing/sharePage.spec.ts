@@ -3,6 +3,7 @@ import { cleanup, render, screen } from '@testing-library/vue'
 import userEvent from '@testing-library/user-event'
 import { createPinia, setActivePinia } from 'pinia'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { nextTick } from 'vue'
 import { addTexts, i18n, setLanguage } from '@/i18n'
 import zh from '@/i18n/zh'
 import { json, problem, startFakeServer } from '@/shared/testing/fakeServer'
@@ -163,6 +164,49 @@ describe('what a stranger sees', () => {
     press('Jump to the result')
     await vi.advanceTimersByTimeAsync(0)
     expect(screen.getByText('It says', { exact: false })).toBeTruthy()
+  })
+  it('keeps in view what a replay brings, and shows the result where one jumps to it', async () => {
+    const watched = new Map<() => void, Set<Element>>()
+    vi.stubGlobal(
+      'ResizeObserver',
+      class {
+        private readonly seen = new Set<Element>()
+        constructor(private readonly callback: () => void) {
+          watched.set(callback, this.seen)
+        }
+        observe(element: Element): void {
+          this.seen.add(element)
+        }
+        disconnect(): void {
+          watched.delete(this.callback)
+        }
+      },
+    )
+    page(whole)
+    await screen.findByText('What is in it?')
+    const main = screen.getByRole('main')
+    Object.defineProperties(main, { clientHeight: { value: 100 }, scrollHeight: { value: 900 } })
+    const tops: (number | undefined)[] = []
+    main.scrollTo = ((to: ScrollToOptions) => tops.push(to.top)) as typeof main.scrollTo
+    const grow = async () => {
+      const told = [...watched].filter(([, elements]) => elements.has(main.firstElementChild as Element))
+      for (const [callback] of told) callback()
+      await nextTick()
+    }
+    await grow()
+    expect(tops, 'it is read from its beginning').toEqual([])
+    screen.getByRole('button', { name: 'Jump to the result' }).click()
+    await vi.waitFor(() => expect(tops).toContain(900))
+    screen.getByRole('button', { name: 'Play from here' }).click()
+    await screen.findByText('What is in it?')
+    tops.length = 0
+    await grow()
+    expect(tops).toContain(900)
+    screen.getByRole('button', { name: 'Pause' }).click()
+    await nextTick()
+    tops.length = 0
+    await grow()
+    expect(tops).toEqual([])
   })
 })
 

@@ -32,7 +32,7 @@ export async function acceptChanges(
   text: string,
 ): Promise<Accepted> {
   if (text === suggestedText(drafts, section)) return await acceptSuggestion(work, drafts, section)
-  return joined(drafts, await work.write(section, text), section)
+  return joined(drafts, await work.write(section, text, section.suggestion?.id), section)
 }
 
 function joined(drafts: Drafts, project: WritingProject, { id: of }: WritingSection): Accepted {

@@ -21,15 +21,14 @@ afterEach(() => {
   localStorage.clear()
 })
 
-/** What a server does: a section that is written keeps its suggestion, which is of an older text then. */
+/** What a server does: a section that is written keeps its suggestion, which is of an older text then, or for the rest. */
 const serve = (refuses = () => false) =>
   serveProject(project, (change, state) => ({
     'PUT /writing/prj_1/sections/s1': ({ body }) => {
       if (refuses()) return problem(503, 'store_unavailable')
-      const text = (body as { text: string }).text
-      return json(
-        (state.now = withFirst({ text, etag: 'two', suggestion: { ...suggestion, is_stale: true } }, project)),
-      )
+      const { text, of_suggestion: of } = body as { text: string; of_suggestion?: string }
+      const left = { ...suggestion, is_stale: of !== suggestion.id }
+      return json((state.now = withFirst({ text, etag: 'two', suggestion: left }, project)))
     },
     'POST /writing/prj_1/sections/s1/suggestion/sug': ({ body }) => change((body as { text: string }).text),
   }))
@@ -59,10 +58,14 @@ it('stores a change that is accepted alone, which stays so after a reload, and l
   expect(await screen.findByText('Accepted.')).toBeTruthy()
   await vi.waitFor(async () => expect(await opens()).toEqual(['Three.']))
   const put = server.calls.find(({ method }) => method === 'PUT')
-  expect([put?.body, put?.headers.get('If-Match')]).toEqual([{ text: '1.\n\nTwo.\n\nThree.' }, '"one"'])
+  expect([put?.body, put?.headers.get('If-Match')]).toEqual([
+    { text: '1.\n\nTwo.\n\nThree.', of_suggestion: 'sug' },
+    '"one"',
+  ])
   expect(screen.queryByText(STALE), 'the person has changed it by this suggestion').toBeNull()
   open()
   expect(await opens()).toEqual(['Three.'])
+  expect(screen.queryByText(STALE)).toBeNull()
   await take()
   await vi.waitFor(() => expect(screen.queryByLabelText(SUGGESTED)).toBeNull())
   const post = server.calls.find(({ method }) => method === 'POST')

@@ -58,8 +58,18 @@ export function useProject(id: string) {
   async function loadStyles(): Promise<void> {
     styles.value = await call<CitationStyle[]>('GET', '/writing/styles', { signal })
   }
-  const write = (section: Pick<WritingSection, 'id' | 'etag'>, text: string): Promise<WritingProject> =>
-    changed(call('PUT', `${path}/sections/${section.id}`, { body: { text }, headers: matching(section.etag) }))
+  /** `suggestion` names the one that some changes of the text are taken from: it stays for the others. */
+  const write = (
+    section: Pick<WritingSection, 'id' | 'etag'>,
+    text: string,
+    suggestion?: string,
+  ): Promise<WritingProject> =>
+    changed(
+      call('PUT', `${path}/sections/${section.id}`, {
+        body: { text, ...(suggestion && { of_suggestion: suggestion }) },
+        headers: matching(section.etag),
+      }),
+    )
   const setOutline = (outline: HeadingChange[], drop = false): Promise<WritingProject> =>
     changed(
       call('PUT', `${path}/outline`, {

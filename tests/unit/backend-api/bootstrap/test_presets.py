@@ -8,6 +8,7 @@ import pytest
 
 from backend_api.agent.model import ModelInfo
 from backend_api.agent.preset import Presets
+from backend_api.agent.subagent_kinds import BUILT_IN
 from backend_api.catalogue.module import CatalogueSettings
 from backend_api.catalogue.presets import build_presets
 from backend_api.main.settings import SettingsError
@@ -75,3 +76,13 @@ def test_all_but_those_for_conversations_have_the_tools_of_mcp_servers() -> None
     presets = build_presets(None, CatalogueSettings().session_defaults, MODELS, known_tools())
     assert [preset.id for preset in presets.all if not preset.may_have("mcp__wiki__")] == ["chat"]
     assert [preset.id for preset in presets.all if not preset.has("mcp__wiki__get")] == ["chat"]
+
+
+def test_a_research_agent_is_handed_all_that_it_begins_with_wherever_papers_are_read() -> None:
+    presets = build_presets(None, CatalogueSettings().session_defaults, MODELS, known_tools())
+    (research,) = [kind for kind in BUILT_IN if kind.name == "research"]
+    giving = [preset for preset in presets.all if preset.has("task") and preset.has("paper_read")]
+    assert {preset.id for preset in giving} >= {"general", "research"}
+    assert {preset.id: {tool for tool in research.first if not preset.has(tool)} for preset in giving} == {
+        preset.id: set[str]() for preset in giving
+    }

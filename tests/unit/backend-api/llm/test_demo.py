@@ -255,6 +255,7 @@ async def test_each_example_of_the_front_page_shows_its_part_in_the_language_it_
     [
         ("research", [["papers_search"], ["task", "project_create", "outline_set"], SHOWN[1]]),
         ("writing", [["file_write"], ["file_write"], ["file_write", "file_edit"]]),
+        ("demoTalk", [["ask_user"], [], ["shell_exec"]]),
     ],
 )
 async def test_the_examples_of_presets_show_what_these_are_for(
@@ -502,6 +503,7 @@ async def test_it_thinks_of_what_it_was_asked_to_where_thinking_is_on() -> None:
         ("run " + "x" * 100, "Running " + "x" * 51 + "…"),
         ("make a report about Sea Otters!", "A report about Sea Otters"),
         ("写一份关于水獭的报告", "关于水獭的报告"),
+        ("输出 500 个词", "500 个词"),
         ("what is 2+2?", ""),
         (ASKED_IN_THE_GUIDE, "How machines learned language"),
     ],

@@ -131,6 +131,25 @@ async def test_a_suggestion_to_an_older_text_is_not_accepted_over_the_present_on
     assert refused.value.present == "By hand."
 
 
+async def test_a_suggestion_some_changes_of_which_are_taken_is_one_to_the_present_text() -> None:
+    projects, project = await begun(MemoryProjects(), "Introduction")
+    section = (await projects.write(ANNA, project.id, S1, "One.\n\nTwo.\n\nThree.", "", PERSON)).section(S1)
+    suggested = await projects.suggest(ANNA, project.id, S1, "1.\n\n2.\n\n3.", "", section.etag, AGENT)
+    made = suggested.section(S1).suggestion
+    assert made is not None
+    for text, of, stale in (
+        ("1.\n\nTwo.\n\nThree.", made.id, False),
+        ("1.\n\n2.\n\nThree.", made.id, False),
+        ("By hand.", "another", True),
+        # It is one to a text that is gone, whatever is taken of it now.
+        ("1.\n\nBy hand.", made.id, True),
+    ):
+        written = await projects.write(ANNA, project.id, S1, text, section.etag, PERSON, of_suggestion=of)
+        section = written.section(S1)
+        assert section.suggestion is not None
+        assert (section.text, section.suggestion.base != section.version) == (text, stale)
+
+
 async def test_each_part_can_be_had_as_it_was() -> None:
     store = MemoryProjects()
     projects, project = await begun(store, "Introduction")
