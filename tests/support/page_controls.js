@@ -65,7 +65,9 @@ window.controls = (() => {
           (state) =>
             one.getAttribute(state) === 'true' && one.matches('[role=tab], [role=radio], [role=menuitemradio]'),
         ) ||
-        one.hasAttribute('aria-current')
+        one.hasAttribute('aria-current') ||
+        // One of several views.
+        one.matches('[role=group] > [aria-pressed=true]:not(:only-child)')
       const title = words(one.title)
       const told = ofIds(one.getAttribute('aria-describedby'))
       return {

@@ -29,6 +29,7 @@ export default {
     in: 'Larger',
     out: 'Smaller',
     fit: 'Show all of it',
+    all: 'All of it is shown',
     place: '{name}: plus and minus change the size, the arrow keys move it',
   },
   mode: {

@@ -850,7 +850,7 @@ const zh: Texts = {
     typing: '在桌面上输入',
   },
   diagram: { label: '图表', failed: '无法绘制图表：{reason}', show: '显示图表' },
-  zoom: { in: '放大', out: '缩小', fit: '显示全部', place: '{name}：按加减键缩放，按方向键移动' },
+  zoom: { in: '放大', out: '缩小', fit: '显示全部', all: '已显示全部', place: '{name}：按加减键缩放，按方向键移动' },
   changes: {
     files: '{count} 个文件有改动',
     sinceVisit: '自上次查看以来：{count} 个文件有改动',

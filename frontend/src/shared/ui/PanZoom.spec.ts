@@ -88,3 +88,13 @@ it('tells a press beside the picture from the end of a drag', async () => {
   await fireEvent.click(place)
   expect(beside).toHaveBeenCalledTimes(1)
 })
+it('makes nothing smaller that is seen whole, says so, and leaves the focus among the buttons', async () => {
+  await show()
+  const button = (name: string): HTMLButtonElement => screen.getByRole('button', { name })
+  expect([button('Smaller').disabled, button('Smaller').title]).toEqual([true, 'All of it is shown'])
+  await userEvent.click(button('Larger'))
+  expect(button('Smaller').disabled).toBe(false)
+  await userEvent.click(button('Smaller'))
+  expect(button('Show all of it').disabled).toBe(true)
+  expect(document.activeElement).toBe(button('Larger'))
+})
