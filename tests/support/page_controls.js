@@ -35,6 +35,8 @@ window.controls = (() => {
   const handOf = (one) => (one.matches('input') && one.closest('label')) || one
   const isThere = (one) =>
     isShown(handOf(one)) &&
+    // What lies behind a dialog can't be pressed.
+    [...document.querySelectorAll('dialog:modal')].every((dialog) => dialog.contains(one)) &&
     !one.closest('[inert], [aria-hidden=true]') &&
     one.parentElement.closest('button, a[href], [role=option]') === null &&
     (one.getBoundingClientRect().width > 1 || one.matches('input'))
