@@ -17,6 +17,7 @@ ROOT = Path(os.environ.get("BENCH_ROOT", HERE.parent)).resolve()
 """The checkout that is measured."""
 for part in (
     "tests",
+    "scripts",
     "contracts/src",
     "service-kit/src",
     "backend-api/src",
