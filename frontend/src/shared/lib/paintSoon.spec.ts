@@ -5,7 +5,7 @@ import { createPaintSoon } from './paintSoon'
 let frames: (FrameRequestCallback | null)[] = []
 
 beforeEach(() => {
-  vi.useFakeTimers()
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
   frames = []
   vi.stubGlobal('requestAnimationFrame', (run: FrameRequestCallback) => frames.push(run))
   vi.stubGlobal('cancelAnimationFrame', (id: number) => void (frames[id - 1] = null))
@@ -27,6 +27,20 @@ describe('painting soon', () => {
     expect(paint).toHaveBeenCalledTimes(1)
     soon()
     frames[1]!(0)
+    expect(paint).toHaveBeenCalledTimes(2)
+  })
+  it('rests for a moment after each time', () => {
+    const paint = vi.fn()
+    const soon = createPaintSoon(paint)
+    soon()
+    frames[0]!(0)
+    soon()
+    vi.advanceTimersByTime(59)
+    expect(frames).toHaveLength(1)
+    vi.advanceTimersByTime(1)
+    frames[1]!(0)
+    expect(paint).toHaveBeenCalledTimes(2)
+    vi.advanceTimersByTime(1000)
     expect(paint).toHaveBeenCalledTimes(2)
   })
   it('happens without a frame where the tab went to the background after it was asked for', () => {

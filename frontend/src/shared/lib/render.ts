@@ -1,5 +1,6 @@
 import DOMPurify from 'dompurify'
 import { markdown } from './blocks'
+import { idleMoment } from './idle'
 import { isMathReady, mathHtml } from './math'
 import { withCheckboxes } from './taskLists'
 import { nameInText } from './invisibleCharacters'
@@ -86,6 +87,13 @@ export function renderBlock(source: string, { isWrittenOut = false, passing = fa
   if (rendered.size >= KEPT) rendered.delete(rendered.keys().next().value ?? '')
   rendered.set(key, html)
   return html
+}
+
+const EVERY_KIND = '## A\n\n**b** _c_ `d` [e](https://f.example)\n\n- g\n\n1. h\n\n> i\n\n| j |\n| - |\n| k |\n'
+/** Does its first work in a moment in which nobody waits: the first of it takes many times as long as what follows. */
+export async function warmUp(): Promise<void> {
+  await idleMoment()
+  renderBlock(EVERY_KIND, { passing: true })
 }
 
 /** `renderBlock`, written out; null where something of the source would still not be seen. */
