@@ -107,11 +107,10 @@ class ReadState:
     resources: ResourcesOfSession
     queue: QueueOfSession
 
-    async def __call__(self, session_id: SessionId, user_id: UserId) -> State:
+    async def __call__(self, session_id: SessionId, user_id: UserId, *, messages: int = MESSAGES) -> State:
         session = await self.sessions.get(session_id, user_id)
         last = session.last_seq
-        messages = await self.transcripts.messages(session_id, up_to=last, limit=MESSAGES, most=MESSAGE_BYTES)
-        has_more = await self._is_more_before(messages, session_id)
+        said, has_more = await self._last_messages(session_id, last, messages)
         usage = await self.transcripts.usage(session_id)
         plan = await self.transcripts.plan(session_id, up_to=last)
         tasks = await self.transcripts.tasks(session_id, up_to=last)
@@ -127,7 +126,7 @@ class ReadState:
             sandbox = SandboxStatus(status="failed", reason=error.detail, retryable=True, has_desktop=False)
         return State(
             session=session,
-            messages=messages,
+            messages=said,
             has_more=has_more,
             run=run,
             plan=plan,
@@ -141,6 +140,11 @@ class ReadState:
             sandbox=sandbox,
         )
 
-    async def _is_more_before(self, messages: list[Event], session_id: SessionId) -> bool:
+    async def _last_messages(self, session_id: SessionId, up_to: int, limit: int) -> tuple[list[Event], bool]:
+        """At most `limit` messages, and whether there are older ones."""
+        if limit == 0:
+            return [], bool(await self.transcripts.messages(session_id, up_to=up_to, limit=1, most=1))
+        messages = await self.transcripts.messages(session_id, up_to=up_to, limit=limit, most=MESSAGE_BYTES)
         first = min((message.seq or 0 for message in messages), default=0)
-        return first > 1 and bool(await self.transcripts.messages(session_id, up_to=first - 1, limit=1, most=1))
+        older = first > 1 and await self.transcripts.messages(session_id, up_to=first - 1, limit=1, most=1)
+        return messages, bool(older)

@@ -137,7 +137,7 @@ export const useConversation = defineStore('conversation', () => {
   /** Whether it is there, and still the one that is asked for. */
   async function load(id: string, signal: AbortSignal): Promise<boolean> {
     try {
-      const asked = call<SessionState>('GET', `/sessions/${id}/state`, { signal })
+      const asked = call<SessionState>('GET', `/sessions/${id}/state`, { query: { messages: 0 }, signal })
       const [opened, shown] = await Promise.all([asked, history.open(id, asked, signal)])
       if (signal.aborted) return false
       sessions.keep(opened.session)

@@ -111,6 +111,11 @@ async def test_what_is_cut_by_bytes_says_that_there_is_more(gateway: Gateway) ->
     assert await page("before=6") == ([1, 2, 3, 4, 5], False)
     state = (await gateway.client.get(f"{url}/state", headers=anna)).json()
     assert ([message["seq"] for message in state["messages"]], state["has_more"]) == ([6, 7, 8, 9, 10], True)
+    for most, seqs in ((2, [9, 10]), (0, [])):
+        state = (await gateway.client.get(f"{url}/state?messages={most}", headers=anna)).json()
+        assert ([message["seq"] for message in state["messages"]], state["has_more"]) == (seqs, True)
+    refused = await gateway.client.get(f"{url}/state?messages=501", headers=anna)
+    assert (refused.status_code, refused.json()["code"]) == (422, "invalid")
 
 
 async def test_a_reader_that_comes_late_gets_the_text_so_far_first(gateway: Gateway) -> None:
