@@ -63,7 +63,7 @@ export default defineConfig({
   worker: { format: 'es' },
   test: {
     environment: 'node',
-    setupFiles: ['src/shared/testing/languages.ts'],
+    setupFiles: ['src/shared/testing/setup.ts'],
     restoreMocks: true,
     unstubGlobals: true,
     // A process for each file takes twice the time.

@@ -10,11 +10,8 @@ import RailDrawer from './RailDrawer.vue'
 afterEach(cleanup)
 
 it('takes the focus itself where a finger pulls it out', async () => {
-  window.matchMedia = vi.fn(() => ({
-    matches: false,
-    addEventListener: vi.fn(),
-    removeEventListener: vi.fn(),
-  })) as never
+  const query = { matches: false, addEventListener: vi.fn(), removeEventListener: vi.fn() }
+  vi.stubGlobal('matchMedia', () => query)
   const router = createRouter({ history: createMemoryHistory(), routes: [{ path: '/:a*', component: {} }] })
   const page = document.body.appendChild(document.createElement('main'))
   const props = { open: false, page, rail: { who: 'Anna' } }
