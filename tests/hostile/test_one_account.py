@@ -237,7 +237,7 @@ async def test_screens_of_a_user_are_counted_and_others_are_answered(tenants: St
         quiet = await first_answer_s(beside)
 
         async def screen() -> websockets.ClientConnection:
-            ticket = await viewer.json("POST", f"{root}/vnc/ticket", json={"mode": "control"}, expect=201)
+            ticket = await viewer.json("POST", f"{root}/vnc/ticket", json={"mode": "view"}, expect=201)
             return await open_socket(viewer, f"{root}/vnc?ticket={ticket['ticket']}")
 
         async with bounded(tenants.base_url, lambda: gateway.memory_info().rss / 1e6):
