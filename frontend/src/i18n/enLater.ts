@@ -77,6 +77,7 @@ export default {
     moved: 'Now number {position} of {count}',
   },
   agentRow: {
+    kind: { general: 'general', explore: 'explore', code: 'code', plan: 'plan', research: 'research' },
     list: 'Agents at work',
     thinks: 'Thinking: {line}',
     begins: 'Beginning…',

@@ -1388,6 +1388,7 @@ const zh: Texts = {
     source: '安装自 {address}。',
   },
   agentRow: {
+    kind: { general: '通用', explore: '查看', code: '代码', plan: '规划', research: '研究' },
     list: '工作中的智能体',
     thinks: '思考：{line}',
     begins: '正在开始…',

@@ -44,6 +44,14 @@ const agent = (more: object): ToolItem =>
 const show = (item: ToolItem) => render(AgentRow, { props: { item, sessionId: 's' }, global: { plugins: [i18n] } })
 const row = () => screen.getAllByRole('button')[0] as HTMLElement
 
+it('names a built-in kind in the language of the page, and another by its own name', async () => {
+  i18n.global.locale.value = 'zh'
+  const { rerender } = show(agent({ agentKind: 'research' }))
+  expect(row().textContent).toContain('研究')
+  await rerender({ item: agent({ agentKind: 'archivist' }), sessionId: 's' })
+  expect(row().textContent).toContain('archivist')
+})
+
 it('is one row that says who it is, its state in a word, and the last line it writes as it comes', async () => {
   show(agent({}))
   expect(row().textContent).toMatch(/Count the files.*explore.*Beginning….*At work/)

@@ -9,6 +9,7 @@ it.each([
   ['```\nls -l\ncd\n```', 'ls -l cd'],
   ['2 * 3 < 7', '2 * 3 < 7'],
   [' \n ', ''],
+  [`It grows [rec_${'0a'.repeat(16)}, s2].`, 'It grows.'],
 ])('of %j are %j', (text, words) => {
   expect(plainWords(text)).toBe(words)
 })

@@ -17,6 +17,9 @@ import type { WrittenOut } from './writtenOut'
 const RECORD = /(?<![A-Za-z0-9])rec_[0-9a-f]{32}(?![A-Za-z0-9])/g
 export const namedRecords = (text: string): string[] =>
   text.includes('rec_') ? [...new Set([...text.matchAll(RECORD)].map(([id]) => id))] : []
+/** Without the marks of records, for where no record can be shown: those in brackets go with their brackets. */
+export const withoutRecords = (text: string): string =>
+  text.includes('rec_') ? text.replace(/\s*\[[^\]\n]*\brec_[0-9a-f]{32}[^\]\n]*\]/g, '').replace(RECORD, '') : text
 export const replaceRecords = (text: string, shown: (id: string) => string): string => text.replace(RECORD, shown)
 
 /** Marks names of records in texts, but in links and where somebody decides by what is written. */
