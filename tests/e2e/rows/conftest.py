@@ -17,6 +17,7 @@ IN_ONE_FORM: dict[str, Form] = {
     "test_ports.py": "chat",
     "test_remote_hosts.py": "chat",
     "test_report.py": "chat",
+    "test_skills.py": "messages",
     "test_web.py": "responses",
 }
 """What these tools do in a sandbox is the same in each wire format, so they act in one. A test that names its form
