@@ -284,7 +284,8 @@ async def mended(api: ApiClient, made: Made) -> Made:
     if not (await api.json("GET", "/schedules"))["items"]:
         await make_schedule(api)
     is_there = await _is_there(api, f"/sessions/{made.tools}")
-    if not is_there or await _is_told_otherwise(api, made) or await _is_chosen_otherwise(api, made):
+    is_as_it_was = is_there and await _is_shared(api, made) and not await _is_told_otherwise(api, made)
+    if not is_as_it_was or await _is_chosen_otherwise(api, made):
         await api.http.delete(f"/sessions/{made.tools}")
         made = replace(made, **await make_talk(api))
     papers = (f"/sessions/{made.research}", f"/writing/{made.project}", f"/writing/{made.draft}")
@@ -308,6 +309,13 @@ async def _has_suggestion(api: ApiClient, project: str) -> bool:
 
 async def _is_there(api: ApiClient, path: str) -> bool:
     return (await api.http.get(path)).status_code == HTTPStatus.OK
+
+
+async def _is_shared(api: ApiClient, made: Made) -> bool:
+    """Whether both links to the conversation hold."""
+    shares = (await api.json("GET", f"/sessions/{made.tools}/shares"))["items"]
+    links = {path.partition("#")[0].removeprefix("/share/") for path in (made.share, made.locked_share)}
+    return links <= {one["id"] for one in shares}
 
 
 async def _is_told_otherwise(api: ApiClient, made: Made) -> bool:

@@ -294,7 +294,7 @@ STATES: tuple[State, ...] = (
         _click(lambda page: page.locator("[data-add]")),
         lambda page: page.get_by_role("tabpanel").locator("form"),
     ),
-    State("shared", lambda made: made.share),
+    State("shared", lambda made: made.share, lambda page: page.get_by_text("make a to-do list").first),
     State("shared with a passphrase", lambda made: made.locked_share, _field_of_password),
     State("papers", lambda _: "/corpus"),
     State("paper", lambda made: f"/corpus?record={made.paper}", lambda page: page.get_by_role("article")),
