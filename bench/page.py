@@ -117,26 +117,26 @@ async def streaming(browser: Browser, address: str, slower: int = 1) -> dict[str
 
 
 async def measure(base_url: str, long: str) -> None:
+    async def one_of(part: str, browser: Browser) -> dict[str, float]:
+        if part == "open":
+            return await opening(browser, f"{base_url}/s/{long}")
+        if part == "into":
+            told = await streaming(browser, f"{base_url}/s/{long}")
+            return {f"into the long one, {name}": value for name, value in told.items()}
+        (fresh,) = await fresh_sessions(base_url, 1)
+        return await streaming(browser, f"{base_url}/s/{fresh}", 4 if part == "slow" else 1)
+
     async with chromium() as browser:
-        kinds: dict[str, list[dict[str, float]]] = {"opening": [], "stream": [], "slow": [], "into": []}
-        for _ in range(TIMES):
-            fresh, slow = await fresh_sessions(base_url, 2)
-            if "open" in PARTS:
-                kinds["opening"].append(await opening(browser, f"{base_url}/s/{long}"))
-            if "stream" in PARTS:
-                kinds["stream"].append(await streaming(browser, f"{base_url}/s/{fresh}"))
-            if "slow" in PARTS:
-                kinds["slow"].append(await streaming(browser, f"{base_url}/s/{slow}", 4))
-            if "into" in PARTS:
-                told = await streaming(browser, f"{base_url}/s/{long}")
-                kinds["into"].append({f"into the long one, {name}": value for name, value in told.items()})
-    for found in kinds.values():
-        for name in found[0] if found else []:
-            values = [one[name] for one in found]
-            print(f"{name}: {median(values):.1f} ({min(values):.1f} to {max(values):.1f})", flush=True)
+        # One part after the other: what is written into the long conversation stands at its end from then on.
+        for part in PARTS:
+            found = [await one_of(part, browser) for _ in range(TIMES)]
+            for name in found[0]:
+                values = [one[name] for one in found]
+                print(f"{name}: {median(values):.1f} ({min(values):.1f} to {max(values):.1f})", flush=True)
 
 
 PARTS = os.environ.get("PAGE_PARTS", "open,stream,slow,into").split(",")
+"""Of these, in this order."""
 
 
 async def filled(base_url: str, data_dir: Path, events: int) -> str:
