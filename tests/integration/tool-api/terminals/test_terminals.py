@@ -358,11 +358,10 @@ async def test_terminals_are_listed_with_what_runs_in_them(tmp_path: Path):
         await one.frame("attached")
         await one.type("sleep 876543\r")
         async with asyncio.timeout(10):
-            while not here.terminals.is_busy:
+            # A shell that begins is busy for a moment, too.
+            while not (listed := (await http.get("/terminals")).json())[0]["is_busy"]:
                 await asyncio.sleep(0.02)
-        assert (await http.get("/terminals")).json() == [
-            {"name": "two", "cols": 80, "rows": 24, "viewers": 1, "is_busy": True}
-        ]
+        assert listed == [{"name": "two", "cols": 80, "rows": 24, "viewers": 1, "is_busy": True}]
 
 
 async def test_the_number_of_terminals_and_viewers_is_bounded(tmp_path: Path):
