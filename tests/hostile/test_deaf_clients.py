@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import socket
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import asynccontextmanager
@@ -14,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from backend_api.kit.listening.server import server_for
+from backend_api.kit.listening.server import listen, server_for
 from backend_api.kit.listening.slow_peers import HttpProtocol
 from service_kit.listening import peers
 from service_kit.listening.http import Config
@@ -92,6 +93,20 @@ async def test_the_description_of_the_api_costs_nothing_to_ask_for(gateway: Gate
         for _ in range(1000):
             await http.get("/openapi.json")
     assert gateway.cpu_s() - before < 4.0
+
+
+async def test_the_kernel_takes_little_for_who_reads_nothing() -> None:
+    loop = asyncio.get_running_loop()
+    with listen("127.0.0.1", 0) as listener:
+        listener.listen()
+        listener.setblocking(False)
+        client = await deaf(listener.getsockname()[1], "127.0.0.2", b"x")
+        answering, _ = await loop.sock_accept(listener)
+        taken = 0
+        with client, answering, contextlib.suppress(BlockingIOError):
+            while taken < 4_000_000:
+                taken += answering.send(bytes(64 * 1024))
+    assert taken < 500_000
 
 
 async def test_an_address_keeps_few_connections_whose_answers_it_does_not_take() -> None:

@@ -243,7 +243,7 @@ async def test_who_guesses_a_passphrase_is_limited(
 
 
 WITHIN_S = pytest.mark.parametrize("within", [5, pytest.param(1, marks=pytest.mark.quiet)])
-"""A link ends within a second, which a busy machine makes longer by what everything else takes."""
+"""Seconds in which a link ends: one on a quiet machine; on a busy one everything else takes its part."""
 
 
 @WITHIN_S

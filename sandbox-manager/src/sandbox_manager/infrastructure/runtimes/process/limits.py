@@ -20,8 +20,8 @@ _REMOVE_S = 2.0
 _TCP_BYTES = 64 * 1024 * 1024
 _TRY_S = 10.0
 _SHARES, _WEIGHT = "192", "19"
-"""A fifth of the usual (cgroup v1, v2): with half of it the first piece of an answer took 3.5 times as long on two
-processors while twenty sandboxes kept them busy (tests/hostile/test_storm.py)."""
+"""A fifth of what a group usually has (cgroup v1, v2). With a half, twenty busy sandboxes on two processors made the
+first piece of an answer take 3.5 times as long (tests/hostile/test_storm.py)."""
 _GROUP_OF = "grep ^0:: /proc/self/cgroup | cut -d: -f3-"
 _OF_A_TRIAL = 3
 """Tasks of a trial: the first one in the namespace, a shell, and its child."""

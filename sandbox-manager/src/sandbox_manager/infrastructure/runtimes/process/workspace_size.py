@@ -31,8 +31,8 @@ _ROUNDS_CPU_S = 1.0
 """Seconds of processor time for new processes: one may pass a file on to a child and end before it is looked at, so new
 ones are searched until some rounds find none."""
 _YIELDS = 5
-"""How much nicer than a service: twenty hostile workspaces cost half a processor to measure, which people don't wait
-for. Still above the sandboxes, or a busy one would never be measured."""
+"""The niceness of a measure, which no person waits for: twenty hostile workspaces take half a processor to measure. It
+still comes before the sandboxes, or a busy one would never be measured."""
 _PIDFD_OPEN, _PIDFD_GETFD, _PIDFD_THREAD = 434, 438, os.O_EXCL
 _BLOCK = 512
 _INFO_BYTES = 512
