@@ -59,6 +59,7 @@ PDF = b"""%PDF-1.4
 trailer<</Root 1 0 R>>"""
 PAGES = {
     "/frame": FRAME,
+    "/frames": "<title>Frames</title>" + "<iframe srcdoc='<p>Inner'></iframe>" * 12,
     "/inner": INNER,
     "/form": FORM,
     "/dead": DEAD,
@@ -335,6 +336,16 @@ async def test_a_frame_that_shows_another_page_is_told(browser: Browser) -> None
     assert f"A frame of the page shows {browser.site}/slow-other now." in result.output
     result = await browser.call("click", index=index_of(result, "Outer"))
     assert "Nothing changed" in result.output
+
+
+async def test_a_page_whose_process_numbers_its_contexts_anew_is_read(browser: Browser) -> None:
+    elsewhere = browser.site.replace("127.0.0.1", "localhost")
+    for _ in range(3):
+        await browser.open("/other")
+        # Its frames have contexts whose numbers are those of the page before.
+        result = await browser.call("navigate", url=f"{elsewhere}/frames")
+        assert result.success, result.output
+        assert f"{elsewhere}/frames" in result.output
 
 
 async def test_a_form_that_is_not_sent_is_told_with_what_its_fields_lack(browser: Browser) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import secrets
 import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -23,6 +25,15 @@ class StaleViewError(Exception):
     """The page is another one than when it was last viewed; its element numbers mean nothing now."""
 
 
+@dataclass(frozen=True, slots=True)
+class _World:
+    """An isolated world of the page. Its number may be that of another context after the page has moved to another
+    process; the name of our script in it is never used twice."""
+
+    number: int
+    view: str
+
+
 class Tab:
     """Made by `Tabs` when Chrome announces a page."""
 
@@ -34,7 +45,7 @@ class Tab:
         self.target = target
         self._frame = target
         self._connection = connection
-        self._world: int | None = None
+        self._world: _World | None = None
         self._idle = asyncio.Event()
         self._idle.set()
         self._loading_frames: set[str] = set()
@@ -129,29 +140,29 @@ class Tab:
         """A call of our script in the world the latest view was made in. Raises `StaleViewError`, `CdpError`."""
         if self._world is None:
             raise StaleViewError
-        return await self._evaluate(self._world, f"globalThis.view.{expression}", timeout_s)
+        return await self._view(self._world, expression, timeout_s)
 
     async def call_in_new_context(self, expression: str, *, timeout_s: float = 5.0) -> Any:
         """A call of our script, in a new world if the old one has gone with its page."""
         if self._world is not None:
             try:
-                return await self._evaluate(self._world, f"globalThis.view.{expression}", timeout_s)
+                return await self._view(self._world, expression, timeout_s)
             except StaleViewError:
                 self._world = None
         self._frame = str((await self.send("Page.getFrameTree"))["frameTree"]["frame"]["id"])
         made = await self.send(
             "Page.createIsolatedWorld", {"frameId": self._frame, "worldName": WORLD, "grantUniveralAccess": True}
         )
-        world = int(made["executionContextId"])
-        await self._evaluate(world, f"void (globalThis.view = {SCRIPT})", timeout_s)
+        world = _World(int(made["executionContextId"]), f"view_{secrets.token_hex(8)}")
+        await self._run(world, f"void (globalThis.{world.view} = {SCRIPT})", timeout_s)
         self._world = world
-        return await self._evaluate(world, f"globalThis.view.{expression}", timeout_s)
+        return await self._view(world, expression, timeout_s)
 
     async def handle_of(self, index: int) -> str | None:
         """Chrome's own handle of an element of the latest view. Raises as `call`."""
         if self._world is None:
             raise StaleViewError
-        answer = await self._run(self._world, f"globalThis.view.element({index})", 5.0, by_value=False)
+        answer = await self._run(self._world, f"{self._world.view}.element({index})", 5.0, by_value=False)
         return answer.get("objectId")
 
     async def settle(self, limit_s: float) -> bool:
@@ -202,14 +213,14 @@ class Tab:
                 return image
         return None
 
-    async def _evaluate(self, world: int, expression: str, timeout_s: float) -> Any:
-        return (await self._run(world, expression, timeout_s)).get("value")
+    async def _view(self, world: _World, expression: str, timeout_s: float) -> Any:
+        return (await self._run(world, f"{world.view}.{expression}", timeout_s)).get("value")
 
-    async def _run(self, world: int, expression: str, timeout_s: float, *, by_value: bool = True) -> Payload:
+    async def _run(self, world: _World, expression: str, timeout_s: float, *, by_value: bool = True) -> Payload:
         try:
             answer = await self.send(
                 "Runtime.evaluate",
-                {"expression": expression, "contextId": world, "returnByValue": by_value, "awaitPromise": True},
+                {"expression": expression, "contextId": world.number, "returnByValue": by_value, "awaitPromise": True},
                 timeout_s=timeout_s,
             )
         except CdpError as error:
@@ -217,5 +228,8 @@ class Tab:
                 raise StaleViewError from error
             raise
         if (failure := answer.get("exceptionDetails")) is not None:
-            raise CdpError(str(failure.get("exception", {}).get("description", failure.get("text")))[:300])
+            reason = str(failure.get("exception", {}).get("description", failure.get("text")))
+            if f"{world.view} is not defined" in reason:
+                raise StaleViewError
+            raise CdpError(reason[:300])
         return cast("Payload", answer.get("result", {}))
