@@ -26,6 +26,7 @@ it.each([
 it.each([
   ['key_characters', /^密钥不能含有空格/],
   ['base_url_https', /^地址必须以 https/],
+  ['key_passphrase_wrong', /^密钥口令不对/],
   ['address_not_public', /^只能从公网地址/],
 ])('says of the fault %s of a key or address what is wrong in the page’s language', (code, said) => {
   setLanguage('zh')

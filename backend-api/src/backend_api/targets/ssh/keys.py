@@ -28,11 +28,12 @@ class AsyncsshKeys:
         try:
             return _pair(asyncssh.import_private_key(text, passphrase))
         except asyncssh.KeyEncryptionError as error:
-            reason = "The passphrase of this key is wrong." if passphrase else "This key needs a passphrase."
-            raise InvalidError(reason, field="body.passphrase") from error
+            wrong = ("The passphrase of this key is wrong.", "key_passphrase_wrong")
+            reason, fault = wrong if passphrase else ("This key needs a passphrase.", "key_passphrase_missing")
+            raise InvalidError(reason, field="body.passphrase", fault=fault) from error
         except (asyncssh.KeyImportError, ValueError) as error:
             reason = "Not a complete OpenSSH private key, which begins with -----BEGIN."
-            raise InvalidError(reason, field=FIELD) from error
+            raise InvalidError(reason, field=FIELD, fault="key_unreadable") from error
 
 
 def _pair(key: asyncssh.SSHKey) -> KeyPair:
