@@ -26,7 +26,7 @@ async def hold(page: Page) -> asyncio.Event:
         await may_go.wait()
         await route.continue_()
 
-    await page.route("**/api/sessions/*/state", wait)
+    await page.route("**/api/sessions/*/state*", wait)
     await page.route("**/api/sessions/*/events?*format=json*", wait)
     return may_go
 

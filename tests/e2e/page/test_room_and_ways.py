@@ -167,7 +167,7 @@ async def test_a_conversation_that_is_still_being_opened_is_not_called_new_and_t
 
         await page.route("**/api/sessions?*", hold)
         await page.route("**/api/events*", hold)
-        await page.route(f"**/api/sessions/{session}/state", hold)
+        await page.route(f"**/api/sessions/{session}/state*", hold)
         await opened(page, stack, session)
         await expect(page.locator("header [data-title-awaited]")).to_be_visible()
         await expect(page.get_by_role("heading")).to_have_count(0)
