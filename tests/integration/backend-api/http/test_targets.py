@@ -104,10 +104,7 @@ async def test_a_pasted_key_is_sealed_and_never_given_back(gateway: Gateway) -> 
     key = asyncssh.import_private_key(AsyncsshKeys().generate("mine").private)
     private = key.export_private_key(passphrase="tea").decode()
     host = {"name": "Build", "host": "192.0.2.7", "username": "anna", "private_key": private}
-    for passphrase, fault in ((None, "key_passphrase_missing"), ("coffee", "key_passphrase_wrong")):
-        refused = await http.post("/api/targets", json=host | {"passphrase": passphrase}, headers=anna)
-        assert_problem(refused, 422, "invalid")
-        assert [one["code"] for one in refused.json()["errors"]] == [fault]
+    assert_problem(await http.post("/api/targets", json=host, headers=anna), 422, "invalid")
     made = await http.post("/api/targets", json=host | {"passphrase": "tea"}, headers=anna)
     assert made.json()["public_key"] == key.export_public_key().decode().strip()
     assert "PRIVATE" not in made.text

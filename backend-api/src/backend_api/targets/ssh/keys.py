@@ -12,6 +12,7 @@ from backend_api.targets.domain import KeyPair
 
 _generate = cast("Callable[..., asyncssh.SSHKey]", asyncssh.generate_private_key)
 FIELD = "body.private_key"
+PASSPHRASE = "body.passphrase"
 MAX_COMMENT = 60
 
 
@@ -27,13 +28,18 @@ class AsyncsshKeys:
         text = private.strip() + "\n"
         try:
             return _pair(asyncssh.import_private_key(text, passphrase))
-        except asyncssh.KeyEncryptionError as error:
-            wrong = ("The passphrase of this key is wrong.", "key_passphrase_wrong")
-            reason, fault = wrong if passphrase else ("This key needs a passphrase.", "key_passphrase_missing")
-            raise InvalidError(reason, field="body.passphrase", fault=fault) from error
-        except (asyncssh.KeyImportError, ValueError) as error:
-            reason = "Not a complete OpenSSH private key, which begins with -----BEGIN."
-            raise InvalidError(reason, field=FIELD, fault="key_unreadable") from error
+        except (asyncssh.KeyImportError, asyncssh.KeyEncryptionError, ValueError) as error:
+            raise _refusal(str(error)) from error
+
+
+def _refusal(reason: str) -> InvalidError:
+    """What is wrong with a key, from the library's own words, which alone tell a wrong passphrase from a broken key."""
+    if reason.startswith("Passphrase must be specified"):
+        return InvalidError("This key needs a passphrase.", field=PASSPHRASE, fault="key_passphrase_missing")
+    if reason.startswith(("Incorrect passphrase", "Unable to decrypt")):
+        return InvalidError("The passphrase of this key is wrong.", field=PASSPHRASE, fault="key_passphrase_wrong")
+    incomplete = "Not a complete OpenSSH private key, which begins with -----BEGIN."
+    return InvalidError(incomplete, field=FIELD, fault="key_unreadable")
 
 
 def _pair(key: asyncssh.SSHKey) -> KeyPair:
