@@ -10,11 +10,14 @@ from typing import Any
 import pytest
 from playwright.async_api import expect
 
+from support.api_client import ApiClient
 from support.page import WIDE, chromium, composer
 from support.stack import Stack
 
 MOST_KB = 250
 MOST_S = 3.0
+LISTED = 50
+"""As many conversations as the page asks for at first."""
 SLOW_4G = {"offline": False, "latency": 562.5, "downloadThroughput": 180_000, "uploadThroughput": 84_375}
 """What Chromium's tools call Slow 4G, in bytes and milliseconds."""
 
@@ -29,7 +32,10 @@ async def at_rest(names: Mapping[str, str]) -> None:
 
 
 async def test_at_most_so_much_is_on_the_wire_until_the_page_is_at_rest(stack: Stack) -> None:
-    async with chromium() as browser:
+    async with chromium() as browser, ApiClient(stack.base_url) as api:
+        for number in range(LISTED):
+            session = await api.new_session()
+            await api.json("PATCH", f"/sessions/{session}", json={"title": f"What was asked in conversation {number}"})
         page = await browser.new_page(viewport=WIDE)
         client = await page.context.new_cdp_session(page)
         sizes: dict[str, float] = {}

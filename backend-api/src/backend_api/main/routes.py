@@ -11,6 +11,7 @@ from starlette.middleware.cors import CORSMiddleware
 
 from backend_api.conversations.http.event_schema import EVENT_SCHEMA_PATH
 from backend_api.kit.http import health
+from backend_api.kit.http.compressed_json import CompressedJson
 from backend_api.kit.http.content_origin import ContentOrigin
 from backend_api.kit.http.documentation import documentation_router
 from backend_api.kit.http.edge import Edge
@@ -84,6 +85,7 @@ def build_app(
     app.include_router(documentation_router(app.title, "/openapi.json", app.openapi))
     if options.frontend is not None:
         app.include_router(page_router(options.frontend))
+    app.add_middleware(CompressedJson)
     app.add_middleware(HeadRequests)
     if options.cors_origins:
         app.add_middleware(
