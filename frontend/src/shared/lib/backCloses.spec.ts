@@ -106,6 +106,22 @@ describe('going back', () => {
     history.back()
     await vi.waitFor(() => expect(here()).toBe('/s/before'))
   })
+  it('leaves open what opens while the browser still steps back from another', async () => {
+    await open(drawer)
+    vi.spyOn(router, 'go').mockImplementationOnce((by) => {
+      history.go(by)
+      search.value = true
+    })
+    drawer.value = false
+    await vi.waitFor(() => expect(search.value).toBe(true))
+    await settled()
+    expect([search.value, isCovered(), here()]).toEqual([true, true, '/s/one?x=1'])
+    history.back()
+    await vi.waitFor(() => expect(search.value).toBe(false))
+    await settled()
+    history.back()
+    await vi.waitFor(() => expect(here()).toBe('/s/before'))
+  })
   it('closes what stands on another cover first, and both at once where they opened together', async () => {
     await open(drawer)
     await open(search)

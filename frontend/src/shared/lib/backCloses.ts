@@ -30,6 +30,8 @@ export function letBackClose(router: Router): void {
   let depth = 0
   let isReplacing = false
   let isLeaving = false
+  /** The browser steps back, and has not arrived. */
+  let isSteppingBack = false
   let isUnderWay = false
 
   const namedQuery = () => ({ ...router.currentRoute.value.query, ...Object.fromEntries(named) })
@@ -44,24 +46,24 @@ export function letBackClose(router: Router): void {
     // What closes a cover often goes elsewhere at once, which leaves its entry too.
     setTimeout(() => {
       const over = depthHere() - depthOf()
-      isLeaving = over > 0
+      isLeaving = isSteppingBack = over > 0
       if (isLeaving) router.go(-over)
       else writeAddress()
     })
   }
-  watch(
-    () => [...covers],
-    () => {
-      const fresh = [...covers].filter(([, at]) => at === 0).map(([cover]) => cover)
-      const wanted = depthOf() + (fresh.length > 0 ? 1 : 0)
-      for (const cover of fresh) covers.set(cover, wanted)
-      if (wanted < depthHere()) return leaveEntries()
-      // One that is still to hear that it is closed gets no entry anew.
-      if (fresh.length === 0 || wanted === depthHere()) return
-      const { path, hash } = router.currentRoute.value
-      void router.push({ path, query: namedQuery(), hash, force: true, state: { covered: wanted } })
-    },
-  )
+  function enterCovers(): void {
+    const fresh = [...covers].filter(([, at]) => at === 0).map(([cover]) => cover)
+    // The entry that is still here is being left: what opens meanwhile gets its own afterwards.
+    if (isSteppingBack && fresh.length > 0) return
+    const wanted = depthOf() + (fresh.length > 0 ? 1 : 0)
+    for (const cover of fresh) covers.set(cover, wanted)
+    if (wanted < depthHere()) return leaveEntries()
+    // One that is still to hear that it is closed gets no entry anew.
+    if (fresh.length === 0 || wanted === depthHere()) return
+    const { path, hash } = router.currentRoute.value
+    void router.push({ path, query: namedQuery(), hash, force: true, state: { covered: wanted } })
+  }
+  watch(() => [...covers], enterCovers)
   watch(
     () => [...named],
     // What names something else often goes elsewhere or opens a cover at once: a navigation of theirs has begun by then.
@@ -75,6 +77,8 @@ export function letBackClose(router: Router): void {
   })
   router.afterEach((_to, _from, failure) => {
     isUnderWay = isNavigationFailure(failure, NavigationFailureType.cancelled)
+    const hasSteppedBack = isSteppingBack && !isUnderWay
+    if (hasSteppedBack) isSteppingBack = false
     const isHereAlready = isNavigationFailure(failure, NavigationFailureType.duplicated)
     if (failure && !isHereAlready) return
     isLeaving = false
@@ -87,8 +91,9 @@ export function letBackClose(router: Router): void {
       for (const cover of closed) if (cover.value && covers.has(cover)) covers.set(cover, 0)
     })
     if (depth > depthOf()) leaveEntries()
+    else if (hasSteppedBack && [...covers.values()].includes(0)) enterCovers()
     // Whoever names something hears of the new place first.
     else void nextTick(writeAddress)
   })
-  router.onError(() => (isUnderWay = false))
+  router.onError(() => (isUnderWay = isSteppingBack = false))
 }
