@@ -91,9 +91,12 @@ async def test_a_finger_pulls_the_list_in_and_out_and_the_computer_down(stack: S
         await expect(dialog).to_be_visible()
         await swipe(page, (250, 400), (60, 410))
         await expect(dialog).to_have_count(0)
-        await page.get_by_role("tab", name="Computer").tap()
         handle = page.locator("[data-handle]")
-        await expect(handle).to_be_visible()
+        async with asyncio.timeout(10):
+            # Chromium takes no tap for a moment after a swipe.
+            while not await handle.is_visible():
+                await page.get_by_role("tab", name="Computer").tap()
+                await asyncio.sleep(0.1)
         place = await handle.bounding_box()
         assert place is not None
         await swipe(page, (195, place["y"] + 10), (200, place["y"] + 300))
