@@ -46,9 +46,12 @@ export const replacements = ref(0)
 export interface DraftState {
   readonly version: number
   readonly changedAt: number | null
+  /** What was sent there last, of which no answer has come: the server may have it all the same. */
+  readonly unanswered?: Written
 }
 const isState = (value: unknown): value is DraftState => {
-  const { version, changedAt } = (value ?? {}) as Partial<Record<keyof DraftState, unknown>>
+  const { version, changedAt, unanswered } = (value ?? {}) as Partial<Record<keyof DraftState, unknown>>
+  if (unanswered !== undefined && !isWritten(unanswered)) return false
   return Number.isInteger(version) && (changedAt === null || typeof changedAt === 'number')
 }
 const stateKeyOf = (writer: string | null, sessionId: string): string => `${keyOf(writer, sessionId)}:state`

@@ -105,11 +105,14 @@ export function useDraftSync(
   }
 
   function take({ text, files, version, updated_at: at }: Draft): void {
-    const { version: known, changedAt } = recallState(writer, sessionId)
+    const { version: known, changedAt, unanswered } = recallState(writer, sessionId)
     if (version === known && version > 0) return
     const mine = present()
     const theirs = { text, files: files.map((one) => ({ name: baseName(one), path: one })) }
     if (isSame(mine, theirs)) return keepState(writer, sessionId, { version, changedAt: null })
+    // Saved from here, and the answer was lost: what stands here since then is newer, also where it was sent.
+    if (changedAt !== null && unanswered && isSame(unanswered, theirs))
+      return keepState(writer, sessionId, { version, changedAt })
     if (changedAt === null || isEmpty(mine)) {
       show(theirs)
       return keepState(writer, sessionId, { version, changedAt: null })
@@ -129,7 +132,9 @@ export function useDraftSync(
 
   async function save(): Promise<void> {
     const written = present()
-    const { version } = recallState(writer, sessionId)
+    const state = recallState(writer, sessionId)
+    const { version } = state
+    if (!isEmpty(written)) keepState(writer, sessionId, { ...state, unanswered: written })
     const keepalive = written.text.length < KEPT_ALIVE
     const saved = isEmpty(written)
       ? await call<Draft>('DELETE', path, { query: { version }, keepalive })
