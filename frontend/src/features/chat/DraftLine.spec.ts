@@ -167,34 +167,6 @@ it('does not clear with its message what was written elsewhere meanwhile', async
   expect(stored.text).toBe('hello, and what I did not send')
   expect(field().value).toBe('hello, and what I did not send')
 })
-it('is not given back after it was sent, where the answer to its saving was lost', async () => {
-  const path = `/sessions/${session}/draft`
-  let isLost = true
-  server = startFakeServer({
-    [`GET ${path}`]: () => (isLost ? problem(503, 'unavailable') : json(stored)),
-    [`PUT ${path}`]: ({ body }) => {
-      const { version, text, files } = body as Draft
-      const answer = write(version, text, files)
-      return isLost ? problem(503, 'unavailable') : answer
-    },
-    [`DELETE ${path}`]: ({ path: asked }) =>
-      isLost ? problem(503, 'unavailable') : write(Number(asked.split('version=')[1]), '', []),
-  })
-  isLost = false
-  await open()
-  isLost = true
-  await type('said once')
-  await vi.advanceTimersByTimeAsync(PAUSE_MS)
-  expect(stored.text).toBe('said once')
-  await userEvent.type(field(), '{Enter}')
-  await settled()
-  // The page is left and comes again, as the server does.
-  cleanup()
-  isLost = false
-  await open()
-  await vi.advanceTimersByTimeAsync(10 * PAUSE_MS)
-  expect([field().value, recallDraft(writer, session), stored.text]).toEqual(['', '', ''])
-})
 it('goes here too where it was sent from another device', async () => {
   const said = (seq: number) => ({
     ...{ at: '', session_id: session, run_id: 'r', seq, type: 'message.user', message_id: `m${seq}` },
