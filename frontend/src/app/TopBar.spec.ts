@@ -1,5 +1,5 @@
 // @vitest-environment happy-dom
-import { cleanup, render, screen } from '@testing-library/vue'
+import { cleanup, render, screen, within } from '@testing-library/vue'
 import { afterEach, expect, it } from 'vitest'
 import { i18n } from '@/i18n'
 import TopBar from './TopBar.vue'
@@ -7,9 +7,9 @@ import TopBar from './TopBar.vue'
 afterEach(cleanup)
 
 const given = { title: 'A title', tone: '', isOpening: false, isNarrow: false, isPanelOpen: false, hasPanel: true }
-/** What is read out: hidden words are seen only. */
+/** What the bar reads out: hidden words are seen only. */
 const heard = (): string =>
-  [...screen.getByRole('status').querySelectorAll('span:not([aria-hidden])')].map((one) => one.textContent).join('')
+  [...within(screen.getByRole('banner')).getByRole('status').querySelectorAll('span:not([aria-hidden])')].map((one) => one.textContent).join('')
 
 it('shows that it reconnects, and leaves it to the line at the message box to say so', async () => {
   const { rerender } = render(TopBar, {
