@@ -9,7 +9,9 @@ afterEach(cleanup)
 const given = { title: 'A title', tone: '', isOpening: false, isNarrow: false, isPanelOpen: false, hasPanel: true }
 /** What the bar reads out: hidden words are seen only. */
 const heard = (): string =>
-  [...within(screen.getByRole('banner')).getByRole('status').querySelectorAll('span:not([aria-hidden])')].map((one) => one.textContent).join('')
+  [...within(screen.getByRole('banner')).getByRole('status').querySelectorAll('span:not([aria-hidden])')]
+    .map((one) => one.textContent)
+    .join('')
 
 it('shows that it reconnects, and leaves it to the line at the message box to say so', async () => {
   const { rerender } = render(TopBar, {
