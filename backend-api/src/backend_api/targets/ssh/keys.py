@@ -29,17 +29,25 @@ class AsyncsshKeys:
         try:
             return _pair(asyncssh.import_private_key(text, passphrase))
         except (asyncssh.KeyImportError, asyncssh.KeyEncryptionError, ValueError) as error:
-            raise _refusal(str(error)) from error
+            raise _refusal(text, has_passphrase=bool(passphrase)) from error
 
 
-def _refusal(reason: str) -> InvalidError:
-    """What is wrong with a key, from the library's own words, which alone tell a wrong passphrase from a broken key."""
-    if reason.startswith("Passphrase must be specified"):
-        return InvalidError("This key needs a passphrase.", field=PASSPHRASE, fault="key_passphrase_missing")
-    if reason.startswith(("Incorrect passphrase", "Unable to decrypt")):
+def _refusal(text: str, *, has_passphrase: bool) -> InvalidError:
+    """What is wrong with a key: decrypted with a wrong passphrase, an encrypted one may look broken."""
+    if not _is_encrypted(text):
+        incomplete = "Not a complete OpenSSH private key, which begins with -----BEGIN."
+        return InvalidError(incomplete, field=FIELD, fault="key_unreadable")
+    if has_passphrase:
         return InvalidError("The passphrase of this key is wrong.", field=PASSPHRASE, fault="key_passphrase_wrong")
-    incomplete = "Not a complete OpenSSH private key, which begins with -----BEGIN."
-    return InvalidError(incomplete, field=FIELD, fault="key_unreadable")
+    return InvalidError("This key needs a passphrase.", field=PASSPHRASE, fault="key_passphrase_missing")
+
+
+def _is_encrypted(text: str) -> bool:
+    try:
+        asyncssh.import_private_key(text)
+    except (asyncssh.KeyImportError, asyncssh.KeyEncryptionError, ValueError) as error:
+        return str(error).startswith("Passphrase must be specified")
+    return False
 
 
 def _pair(key: asyncssh.SSHKey) -> KeyPair:
