@@ -17,7 +17,7 @@ from sandbox_manager.infrastructure.runtimes.process.launch import MARK
 from sandbox_manager.infrastructure.runtimes.process.processes import marked
 from support.chaos.settings import say
 from support.engine import of_stack
-from support.managers import Manager, await_status, manager_over, of_docker, run
+from support.managers import Manager, manager_over, of_docker, run
 from support.sandboxes import why_no_docker
 from support.servers import Server
 
@@ -49,13 +49,13 @@ async def test_sandboxes_that_come_and_go_leave_nothing_behind(
         async with manager.running() as client:
             for number in range(WARM_UP):
                 await cycle(manager, client, number)
-            await await_status(client, {"warm": 1})
+            await manager.pooled(client)
             before, was_open = left_by(manager, tmp_path), open_in(manager)
 
             for number in range(CYCLES or FEW):
                 await cycle(manager, client, WARM_UP + number)
 
-            await await_status(client, {"warm": 1})
+            await manager.pooled(client)
             after, is_open = left_by(manager, tmp_path), open_in(manager)
         say(f"{runtime}: {CYCLES or FEW} cycles, open {was_open} -> {is_open}, on the machine {after}")
         assert after == before

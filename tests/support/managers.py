@@ -11,9 +11,11 @@ import sys
 import tempfile
 from collections.abc import AsyncGenerator, Generator
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx
+import pymongo
 
 from sandbox_manager.infrastructure.runtimes.process.launch import MARK
 from sandbox_manager.infrastructure.runtimes.process.processes import kill_marked, marked
@@ -75,6 +77,15 @@ class Manager:
     def folder(self) -> Path:
         """Of process sandboxes."""
         return Path(self.settings["DATA_DIR"]) / "sandboxes"
+
+    async def pooled(self, client: httpx.AsyncClient) -> None:
+        """Wait until its one sandbox can be claimed: it is warm, and nobody holds its lease any more."""
+        await await_status(client, {"warm": 1})
+        mongo = pymongo.AsyncMongoClient[dict[str, object]](self.settings["MONGO_URI"], tz_aware=True)
+        async with mongo, asyncio.timeout(30):
+            sandboxes = mongo[self.settings["MANAGER_MONGO_DB_NAME"]]["sandboxes"]
+            while not await sandboxes.count_documents({"status": "warm", "lease_until": {"$lte": datetime.now(UTC)}}):
+                await asyncio.sleep(0.05)
 
     async def ready(self, client: httpx.AsyncClient, session_id: str = "s1") -> str:
         """Id of a session's sandbox once it is ready."""

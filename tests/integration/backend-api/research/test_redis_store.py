@@ -6,7 +6,6 @@ import asyncio
 import time
 import uuid
 from collections.abc import AsyncGenerator
-from itertools import pairwise
 
 import pytest
 
@@ -34,12 +33,16 @@ async def take(throttle: RedisThrottle, name: str, rate: Rate) -> float:
 
 async def test_two_processes_keep_the_gap_of_a_host_together(redis: Redis) -> None:
     one, other, name = RedisThrottle(redis), RedisThrottle(redis), host()
-    rate = Rate(gap_ms=300, at_once=4)
+    rate, began = Rate(gap_ms=300, at_once=4), time.monotonic()
     times = sorted(await asyncio.gather(*(take(each, name, rate) for each in (one, other, one, other))))
-    assert all(later - sooner > 0.25 for sooner, later in pairwise(times))
-    began = time.monotonic()
-    await take(one, host(), rate)
-    assert time.monotonic() - began < 0.25, "another host is not waited for"
+    # Since the beginning: a turn that a busy machine shows late would leave the next one too short a gap.
+    assert all(taken - began > 0.3 * turns - 0.05 for turns, taken in enumerate(times))
+
+
+async def test_another_host_is_not_waited_for(redis: Redis) -> None:
+    throttle, rate = RedisThrottle(redis), Rate(gap_ms=10_000, at_once=4)
+    await take(throttle, host(), rate)
+    await asyncio.wait_for(take(throttle, host(), rate), 5)
 
 
 async def test_one_at_once_means_one_of_all_processes(redis: Redis) -> None:
@@ -84,8 +87,9 @@ async def test_calls_are_counted_on_where_redis_was_emptied_or_another_process_c
 async def test_without_redis_each_process_keeps_the_rates_by_itself() -> None:
     nobody = connect_redis("redis://127.0.0.1:1/0", connect_s=0.2, reads_for_s=0.2)
     throttle, answers, name = RedisThrottle(nobody), RedisAnswers(nobody), host()
-    times = sorted([await take(throttle, name, Rate(gap_ms=300, at_once=1)) for _ in range(2)])
-    assert times[1] - times[0] > 0.25
+    began = time.monotonic()
+    times = [await take(throttle, name, Rate(gap_ms=300, at_once=1)) for _ in range(2)]
+    assert times[1] - began > 0.25
     await answers.put("x", "y", 60)
     assert await answers.get("x") is None
     assert [await answers.count_call(run) for run in ("x", "x", "y")] == [1, 2, 1]

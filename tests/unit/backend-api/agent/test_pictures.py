@@ -98,9 +98,9 @@ def test_no_bytes_break_the_look_at_them(media_type: str, content: bytes, head: 
 
 def test_a_picture_of_nothing_but_segments_costs_no_time() -> None:
     made = b"\xff\xd8" + b"\xff\xe0\x00\x02" * 800_000 + b"\xff\xd9"
-    began = time.perf_counter()
+    began = time.process_time()
     assert not sendable(made, "image/jpeg")
-    assert time.perf_counter() - began < 0.05
+    assert time.process_time() - began < 0.05
 
 
 def opened(*, vision: bool | None, pictures: int = 0) -> ContextOpened:

@@ -133,12 +133,12 @@ def test_what_is_wrong_is_said_with_the_file_and_the_server(tmp_path: Path, serv
 
 
 def test_texts_that_are_nearly_variables_are_read_at_once() -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     server = user_server("a", {"command": "x", "args": ["${K:-" * 800] * 16, "env": {"K": "v"}})
     target = McpTarget(server=server, values=server.env)
     assert [*target.filled.args] == [*server.args]
     assert target.secrets() == ["v"]
-    assert time.perf_counter() - began < 0.5
+    assert time.process_time() - began < 0.5
 
 
 @pytest.mark.parametrize(
