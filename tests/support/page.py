@@ -21,6 +21,8 @@ EVERY_STEP = "localStorage.setItem('face', 'developer')"
 """Begins a page in the developer view, which shows each call as a card of its own."""
 _QUIET = ("--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync")
 
+# What comes is waited for as long as a busy machine may need. What has to come sooner is measured by its test.
+expect.set_options(timeout=20_000)
 
 _kept: dict[asyncio.AbstractEventLoop, Browser] = {}
 """The browser of each loop that keeps one."""
