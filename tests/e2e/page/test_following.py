@@ -49,12 +49,14 @@ async ([steps, key]) => {
     return times
 }
 """
+APART = {"first_delay_s": 1.0}
+"""Before each call, so that a busy page shows it before the next one comes."""
 RUN = (
-    calls(call("file_write", path="tea.txt", content="green\nblack\n")),
-    calls(call("shell_exec", command="echo poured; sleep 1")),
-    calls(call("file_edit", path="tea.txt", old="black", new="oolong")),
-    calls(call("browser_navigate", url="file:///workspace/tea.txt")),
-    calls(call("shell_exec", command="cat tea.txt; sleep 1")),
+    calls(call("file_write", path="tea.txt", content="green\nblack\n"), **APART),
+    calls(call("shell_exec", command="echo poured; sleep 1"), **APART),
+    calls(call("file_edit", path="tea.txt", old="black", new="oolong"), **APART),
+    calls(call("browser_navigate", url="file:///workspace/tea.txt"), **APART),
+    calls(call("shell_exec", command="cat tea.txt; sleep 1"), **APART),
     Answer(texts=("Tea is ready.",)),
 )
 PLACES = ("Editor", "Terminal", "Editor", "Desktop", "Terminal")

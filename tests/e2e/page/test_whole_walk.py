@@ -84,9 +84,10 @@ async def reload_alike(page: Page, waits: Locator) -> None:
     """What waits is there again after a reload, and the conversation reads as before."""
     await expect(waits).to_be_visible(timeout=PATIENT_MS)
 
-    async def now() -> tuple[str, list[str]]:
-        # In the message box, which has the focus after a reload, a key that decides wants Enter.
-        return (await waits.inner_text()).replace(" ⏎", ""), await said_by_people(page)
+    async def now() -> tuple[list[str], list[str]]:
+        # The keys that decide come once the browser knows that the card is in view, and want Enter in the message box.
+        shown = [line for line in (await waits.inner_text()).splitlines() if line.removesuffix(" ⏎") not in ("Y", "N")]
+        return shown, await said_by_people(page)
 
     before = await now()
     await page.reload()
