@@ -49,13 +49,13 @@ async def test_sandboxes_that_come_and_go_leave_nothing_behind(
         async with manager.running() as client:
             for number in range(WARM_UP):
                 await cycle(manager, client, number)
-            await manager.pooled(client)
+            await manager.await_claimable(client)
             before, was_open = left_by(manager, tmp_path), open_in(manager)
 
             for number in range(CYCLES or FEW):
                 await cycle(manager, client, WARM_UP + number)
 
-            await manager.pooled(client)
+            await manager.await_claimable(client)
             after, is_open = left_by(manager, tmp_path), open_in(manager)
         say(f"{runtime}: {CYCLES or FEW} cycles, open {was_open} -> {is_open}, on the machine {after}")
         assert after == before

@@ -78,8 +78,8 @@ class Manager:
         """Of process sandboxes."""
         return Path(self.settings["DATA_DIR"]) / "sandboxes"
 
-    async def pooled(self, client: httpx.AsyncClient) -> None:
-        """Wait until its one sandbox can be claimed: it is warm, and nobody holds its lease any more."""
+    async def await_claimable(self, client: httpx.AsyncClient) -> None:
+        """Wait until the one sandbox of the pool can be claimed: it is warm, and its lease is over."""
         await await_status(client, {"warm": 1})
         mongo = pymongo.AsyncMongoClient[dict[str, object]](self.settings["MONGO_URI"], tz_aware=True)
         async with mongo, asyncio.timeout(30):

@@ -120,7 +120,7 @@ def test_a_missing_or_short_service_token_refuses_the_start_by_its_name(token: s
 async def test_a_pooled_sandbox_is_claimed_with_its_folder_and_outlives_a_killed_manager(manager: Manager) -> None:
     manager.settings["SANDBOX_POOL_SIZE"] = "1"
     async with manager.running() as client:
-        await manager.pooled(client)
+        await manager.await_claimable(client)
         (pooled,) = os.listdir(manager.folder / "live")
         await manager.kill()
 
@@ -144,7 +144,7 @@ async def test_a_manager_killed_in_the_middle_of_a_claim_leaves_the_session_one_
 ) -> None:
     manager.settings |= {"SANDBOX_POOL_SIZE": "1", "SANDBOX_REMOVE_ON_SHUTDOWN": "true"}
     async with manager.running() as client:
-        await manager.pooled(client)
+        await manager.await_claimable(client)
         ask = client.post("/sandboxes", json={"session_id": "s1", "user_id": "u1"})
         claim = asyncio.create_task(ask, name="claim")
         await asyncio.wait({claim}, timeout=0.02)
