@@ -104,6 +104,22 @@ async def test_who_waits_for_an_answer_when_the_server_ends_is_told_to_try_again
     assert not [record for record in caplog.records if record.exc_info]
 
 
+@pytest.mark.thorough
+async def test_a_connection_stays_open_longer_than_clients_keep_it_idle() -> None:
+    """httpx keeps one for 5 s: a request that it sends just before must not come to a server that is closing."""
+    request = b"GET /none HTTP/1.1\r\nHost: here\r\n\r\n"
+    async with on_loopback(server_for(FastAPI(), graceful_s=1)) as url:
+        reader, writer = await asyncio.open_connection("127.0.0.1", int(url.rpartition(":")[2]))
+        writer.write(request)
+        await reader.readuntil(b"}")
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(reader.read(1), 6)
+        writer.write(request)
+        assert (await reader.readuntil(b"}")).startswith(b"HTTP/1.1 404 ")
+        writer.close()
+        await writer.wait_closed()
+
+
 def test_an_end_is_told_once_and_its_rest_counts_down() -> None:
     told: list[str] = []
     closing = Closing()
