@@ -19,6 +19,7 @@ from backend_api.agent.events import (
     LlmRequest,
     MessageCompleted,
     RunFinished,
+    SandboxUpdated,
     Task,
     TasksUpdated,
     TeammateUpdated,
@@ -195,6 +196,21 @@ async def test_the_run_does_not_end_while_a_free_task_and_one_to_take_it_are_the
     tasks = max(stage.payloads(session, TasksUpdated), key=lambda told: told.version).tasks
     assert [(task.status, task.owner) for task in tasks] == [("completed", "amy")]
     assert "raked" in model.notes("lead")
+
+
+async def test_a_message_that_was_read_calls_nobody_though_others_wrote_to_the_log() -> None:
+    stage = Stage()
+
+    async def others_write() -> None:
+        (session,) = stage.store.sessions
+        await MemoryEventLog(stage.store).append(session, [SandboxUpdated(status="ready")])
+
+    model = Played(
+        lead=[[*does("task_create", subject="rake")], spawns("amy"), says("Begun.")],
+        amy=[says("ready"), [others_write, *says("raked")]],
+    )
+    session, _ = await play(stage, model)
+    assert statuses(stage, session, "amy") == ["working", "idle", "working", "idle", "left: run_ended"]
 
 
 async def test_messages_go_to_one_or_all_and_are_read_before_the_next_answer() -> None:

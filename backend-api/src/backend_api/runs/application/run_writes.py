@@ -209,12 +209,22 @@ class RunWrites:
                 break
             except TasksEditedError:
                 # The person was first: the agents' change is applied once more on top.
-                async with self.reading:
-                    await self._history.read_on(self._log)
+                await self._catch_up()
                 items = [self._with_edits(item) for item in items]
         for item in items:
             self._note(item.payload)
         self.add_stored(events, items)
+        if events and self._history.last_seq < (events[-1].seq or 0):
+            await self._catch_up()
+
+    async def _catch_up(self) -> None:
+        """Read what others have stored between this run's events: until then the history lacks both, and a team would
+        be driven by what it was before."""
+        version = self._history.threads.team.version
+        async with self.reading:
+            await self._history.read_on(self._log)
+        if self._history.threads.team.version != version:
+            self.changed.notify()
 
     def _with_edits(self, item: NewEvent) -> NewEvent:
         return replace(item, payload=self.tasks.known()) if isinstance(item.payload, TasksUpdated) else item
