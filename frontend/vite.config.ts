@@ -5,6 +5,7 @@ import tailwindcss from '@tailwindcss/vite'
 import vue from '@vitejs/plugin-vue'
 import { defineConfig } from 'vitest/config'
 import { compress } from './scripts/compress.ts'
+import { onlyUsedVue } from './scripts/onlyUsedVue.ts'
 
 const backend = process.env['BACKEND_URL'] ?? 'http://127.0.0.1:8000'
 
@@ -27,7 +28,7 @@ const replacing = (): string[] =>
   globSync(SPECS, { cwd: folder }).filter((spec) => REPLACES.test(readFileSync(`${folder}/${spec}`, 'utf8')))
 
 export default defineConfig({
-  plugins: [vue(), tailwindcss(), compress()],
+  plugins: [vue(), tailwindcss(), onlyUsedVue(), compress()],
   define: {
     __APP_VERSION__: JSON.stringify(version),
     __APP_COMMIT__: JSON.stringify(commit()),

@@ -1,5 +1,4 @@
 import { enArguments } from './enArguments'
-import { enPhrases } from './enPhrases'
 import { enProblems } from './enProblems'
 
 export default {
@@ -521,7 +520,6 @@ export default {
     offline: 'You are offline. This page goes on by itself when the network is back.',
   },
   argument: enArguments,
-  phrase: enPhrases,
   anyPhrase: {
     asking: 'Use {name}',
     succeeded: 'Used {name}',

@@ -1,5 +1,8 @@
+import { enPhrases } from './enPhrases'
+
 /** Texts of panels, pages and settings, which come after the first paint: their code waits for them. */
 export default {
+  phrase: enPhrases,
   sandboxTargets: {
     text: 'Or computers of another image or size than the usual one.',
     none: 'Computers have one image and one size here: whoever runs the server can allow others.',
