@@ -1,6 +1,6 @@
 import { enPhrases } from './enPhrases'
 
-/** Texts of panels, pages and settings, which come after the first paint: their code waits for them. */
+/** Texts of panels, pages, settings and tools, which come after the first paint: their code waits for them. */
 export default {
   phrase: enPhrases,
   sandboxTargets: {

@@ -26,8 +26,9 @@ HEAD_BYTES = 32 * 1024
 HEADERS = 100
 HEAD_S = 10.0
 """Seconds from the connection, or from the last answer, to a whole head."""
-_KEEP_ALIVE_S = 60
-"""uvicorn's own timer for idle connections, in seconds; longer than `HEAD_S`, which ends them."""
+_KEEP_ALIVE_S = 8
+"""Seconds after which an idle connection is ended: more than the 5 s for which httpx keeps one, or its next request
+would come as the server closes; less than `HEAD_S`, so that a request begun just before has time for its head."""
 BODY_WINDOW_S = 20.0
 BODY_WINDOW_BYTES = 4096
 """Bytes of a body that must arrive in each window of time, whatever remains of it."""
@@ -50,8 +51,6 @@ class Config(uvicorn.Config):
     """The configuration of a server, with the peers connected to it."""
 
     def __init__(self, *args: Any, peers: Peers, **options: Any) -> None:
-        # An idle connection is ended by `HEAD_S`. uvicorn's own 5 s are also the time for which httpx keeps one: its
-        # next request would come as the server closes.
         super().__init__(*args, timeout_keep_alive=_KEEP_ALIVE_S, **options)
         self.peers = peers
 

@@ -19,6 +19,7 @@ from backend_api.agent.events import (
     LlmRequest,
     MessageCompleted,
     RunFinished,
+    RunStarted,
     SandboxUpdated,
     Task,
     TasksUpdated,
@@ -34,6 +35,7 @@ from backend_api.agent.team import TEAMMATE, Membership, Team
 from backend_api.agent.tool import Done, ToolCall
 from backend_api.conversations.application.answer_wait import AnswerWait
 from backend_api.conversations.domain.entity import Lease, RunId, RunStatus
+from backend_api.kit.errors import StoreUnavailableError
 from backend_api.kit.ids import SessionId
 from backend_api.runs.application.run_services import RunOptions
 from backend_api.runs.application.team_run import TeamTiming
@@ -211,6 +213,28 @@ async def test_a_message_that_was_read_calls_nobody_though_others_wrote_to_the_l
     )
     session, _ = await play(stage, model)
     assert statuses(stage, session, "amy") == ["working", "idle", "working", "idle", "left: run_ended"]
+
+
+async def test_what_was_stored_holds_though_the_log_can_not_be_read_right_after(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stage, read = Stage(), MemoryEventLog.read_entries
+
+    async def others_write() -> None:
+        (session,) = stage.store.sessions
+        await MemoryEventLog(stage.store).append(session, [SandboxUpdated(status="ready")])
+        monkeypatch.setattr(MemoryEventLog, "read_entries", fails_once)
+
+    async def fails_once(*_: Any, **__: Any) -> Any:
+        monkeypatch.setattr(MemoryEventLog, "read_entries", read)
+        raise StoreUnavailableError("the database is away")
+
+    model = Played(lead=[spawns("amy"), says("Begun.")], amy=[[others_write, *says("raked")]])
+    session, end = await play(stage, model)
+    assert (end.status, "raked" in model.notes("lead")) == ("completed", True)
+    assert [one.text for one in stage.payloads(session, MessageCompleted)].count("raked") == 1
+    assert [one.attempt for one in stage.payloads(session, RunStarted)] == [1]
+    assert MemoryEventLog.read_entries is read, "the log was to be read"
 
 
 async def test_messages_go_to_one_or_all_and_are_read_before_the_next_answer() -> None:

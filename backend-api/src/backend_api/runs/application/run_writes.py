@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -29,6 +30,7 @@ from backend_api.conversations.domain.entity import Lease
 from backend_api.conversations.domain.errors import TasksEditedError
 from backend_api.conversations.domain.model_call_quota import SessionCallQuota
 from backend_api.conversations.ports import EventLog, RunLedger
+from backend_api.kit.errors import StoreUnavailableError
 from backend_api.kit.masking import Mask
 from backend_api.runs.application.change_signal import ChangeSignal
 from backend_api.runs.application.histories import History
@@ -215,11 +217,13 @@ class RunWrites:
             self._note(item.payload)
         self.add_stored(events, items)
         if events and self._history.last_seq < (events[-1].seq or 0):
-            await self._catch_up()
+            # These are stored: what can't be read now is read before the model's next call.
+            with contextlib.suppress(StoreUnavailableError):
+                await self._catch_up()
 
     async def _catch_up(self) -> None:
-        """Read what others have stored between this run's events: until then the history lacks both, and a team would
-        be driven by what it was before."""
+        """Bring the history up to the end of the log. Where others have stored an event between two of this run's, the
+        history has neither until then, and the team is driven by its former state."""
         version = self._history.threads.team.version
         async with self.reading:
             await self._history.read_on(self._log)
