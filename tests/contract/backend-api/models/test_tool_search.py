@@ -54,7 +54,12 @@ class Box(HandlerBox):
             return Done(success=True, output=f"pressed {arguments.keys}")
 
         keyboard = local_tool(
-            name="desktop_keyboard", description="Press keys.", arguments=Keys, phrase="Pressing", run_call=press
+            name="desktop_keyboard",
+            description="Press keys.",
+            arguments=Keys,
+            phrase="Pressing",
+            effect="writes",
+            run_call=press,
         )
         return [LOAD_TOOLS, USE_TOOL_OF_FAMILY, keyboard, *await super().tools(setup)]
 
