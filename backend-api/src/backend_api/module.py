@@ -1,4 +1,4 @@
-"""A bounded context as the gateway sees it: one value, added by one line in the list of modules."""
+"""A bounded context as the gateway sees it: one value, listed in `main/modules.py`."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Parts:
         return cast("T", self.ports.get(name, default))
 
     def required(self, name: str, kind: type[T]) -> T:
-        """The port of this name, which is of this kind. Raises `UnknownPortError`."""
+        """The port of this name, typed as `kind`, which is not checked. Raises `UnknownPortError`."""
         return _required(self.ports, name, kind)
 
 
@@ -107,6 +107,10 @@ class UnknownPortError(Exception):
     """A module needs a port that no module before it has."""
 
 
+class TooLateError(Exception):
+    """A module that is opened after the agent has tools or capabilities, which the agent would lack."""
+
+
 def plan_modules(
     modules: Sequence[Module], settings: Mapping[str, BaseSettings], ports: Mapping[str, object]
 ) -> Planned:
@@ -128,18 +132,24 @@ async def open_modules(
 ) -> AsyncGenerator[Parts]:
     """Opens modules in order, and closes them in reverse. `settings` are by module name; the result has the ports of
     all modules together with those given. `tool_sources` and `module_capabilities` are those of earlier modules. Raises
-    `UnknownPortError`."""
+    `UnknownPortError` and `TooLateError`."""
     known: dict[str, object] = {**ports}
     tools: list[ToolSource] = []
     capabilities: list[Capability] = []
     tasks: dict[str, Task] = {}
     gateway_tasks: dict[str, Task] = {}
     closings: list[Callable[[], None]] = []
+    taken_by = ""
     async with AsyncExitStack() as stack:
         for module in modules:
             before = {"tool_sources": (*tools,), "module_capabilities": (*capabilities,)}
             wanted = _arguments(module, module.open, known | before | {"settings": settings[module.name]})
             parts = await stack.enter_async_context(module.open(**wanted))
+            if taken_by and (parts.tools or parts.capabilities):
+                raise TooLateError(
+                    f"List the module {module.name} before {taken_by}, which takes tools and capabilities."
+                )
+            taken_by = taken_by or (module.name if "tool_sources" in wanted else "")
             known |= parts.ports
             tools += parts.tools
             capabilities += parts.capabilities

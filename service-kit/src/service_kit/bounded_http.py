@@ -42,6 +42,10 @@ class RefusedAnswerError(httpx.RemoteProtocolError):
     """
 
 
+class TooLongAnswerError(RefusedAnswerError):
+    """The answer's body has more bytes than the bound."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
     """Limits of an answer.
@@ -105,7 +109,7 @@ class StreamedAnswer:
             waited += clock() - asked
             taken += len(piece)
             if taken > bounds.body_bytes:
-                raise RefusedAnswerError(f"the answer has more than {bounds.body_bytes} bytes")
+                raise TooLongAnswerError(f"the answer has more than {bounds.body_bytes} bytes")
             if self._declared is not None and taken > self._declared:
                 raise RefusedAnswerError("the answer is longer than it says")
             yield piece
@@ -254,7 +258,7 @@ def _check_head(response: httpx.Response, bounds: Bounds) -> None:
     if length is None and "content-length" in response.headers:
         raise RefusedAnswerError("the answer says a length that can't be")
     if length is not None and length > bounds.body_bytes:
-        raise RefusedAnswerError(f"the answer has more than {bounds.body_bytes} bytes")
+        raise TooLongAnswerError(f"the answer has more than {bounds.body_bytes} bytes")
 
 
 def declared_length(headers: httpx.Headers) -> int | None:

@@ -36,5 +36,6 @@ def ask_to_drive(*, expires_s: float = EXPIRES_S) -> Tool:
         arguments=AskToDriveArguments,
         phrase="Asking you to take control",
         asks_person=True,
+        effect="reads",
         run_call=run_call,
     )

@@ -28,4 +28,4 @@ CORE: tuple[Module, ...] = (
     SESSION_SANDBOXES,
 )
 AGENT_OF_ALL: tuple[Module, ...] = (AGENT, WORKER, MESSAGES)
-"""Opened last: the agent has the tools and capabilities of all other modules."""
+"""Opened after all modules that give the agent tools or capabilities."""

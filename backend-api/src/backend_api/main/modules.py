@@ -1,5 +1,8 @@
-"""The modules of the gateway, each using those before it. Removing an optional one removes its feature and nothing
-else."""
+"""The modules of the gateway in the order in which they are opened: each may use the ports of those before it.
+
+Removing an optional one removes its feature and nothing else. Which context may import which is another order:
+`layers` in pyproject.toml.
+"""
 
 from __future__ import annotations
 
@@ -53,5 +56,6 @@ _BEFORE_AGENT: tuple[Module, ...] = (
     MCP,
 )
 _AFTER_MESSAGES: tuple[Module, ...] = (MESSAGE_QUEUE, SESSION_STATE)
+"""Those that use `send_message`, which is made after the agent: they have no tools and no capabilities."""
 OPTIONAL: tuple[Module, ...] = (*_BEFORE_AGENT, *_AFTER_MESSAGES)
 MODULES: tuple[Module, ...] = (*CORE, *_BEFORE_AGENT, *AGENT_OF_ALL, *_AFTER_MESSAGES)

@@ -19,7 +19,7 @@ MemoryChange = Callable[[Memories], Memories]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeMemories:
     """Memories hold no secret: none of the deployment's or the user's, and nothing that looks like one. All methods
-    raise `StoreUnavailableError`, and `MemoryDisabledError` if memories are switched off."""
+    raise `StoreUnavailableError`, and all but `files` raise `MemoryDisabledError` if memories are switched off."""
 
     store: MemoriesStore
     mask: Mask

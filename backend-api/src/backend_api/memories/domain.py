@@ -49,7 +49,7 @@ class Memories:
 
     user_id: UserId
     version: int = 0
-    """The version; 0 means that nothing was ever stored."""
+    """The version of all files together; 0 means that nothing was ever stored."""
     texts: Mapping[str, str] = field(default_factory=dict[str, str])
     """Texts by their names below `/memories/`."""
 

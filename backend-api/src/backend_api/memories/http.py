@@ -48,7 +48,8 @@ class WriteMemoryBody(RequestBody):
     if_match: str | None = Field(
         default=None,
         max_length=100,
-        description="As the header If-Match, which counts more: the `etag` it was read with. Neither: it is new.",
+        description="As the header If-Match, which counts more: the `etag` it was read with, or `*` for any. Without "
+        "either no memory may have the name yet.",
     )
 
 
@@ -101,7 +102,9 @@ async def delete_memory(path: Name, caller: CurrentCaller, memories: Change, if_
     def change(present: Memories) -> Memories:
         present.file(path)  # a missing memory can't have been read
         if etag is None:
-            raise MemoryChangedError("Say by If-Match as which ETag it was read, or * to delete it as it is.")
+            raise MemoryChangedError(
+                "Send If-Match with the ETag it was read with, or * to delete it whatever it says."
+            )
         return present.deleted(path, _resolve_etag(present, path, etag))
 
     await memories(caller.user.id, change)

@@ -26,8 +26,8 @@ class MemoriesDocument(Document):
 
 
 class MongoMemories:
-    """`MemoriesStore` on the collection memories. A user with memories is marked as having settings: a run of a user
-    without the mark reads neither."""
+    """`MemoriesStore` on the collection memories. A user's first memory marks the user as having settings: runs of
+    users without that mark load neither settings nor memories."""
 
     async def get(self, user_id: UserId) -> Memories:
         async with store_errors():

@@ -137,6 +137,7 @@ def memory_tools(memories: ChangeMemories | None) -> list[Tool]:
             ),
             arguments=ViewArguments,
             phrase="Looking at memory {path}",
+            effect="reads",
             run_call=view,
             deadline_ms=DEADLINE_MS,
             family=FAMILY,

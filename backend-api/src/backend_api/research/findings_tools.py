@@ -60,6 +60,7 @@ def findings_tool(check: CheckFindings | None) -> Tool:
         ),
         arguments=SubmitArguments,
         phrase="Handing in findings",
+        effect="reads",
         run_call=submit,
         deadline_ms=DEADLINE_MS,
     )

@@ -109,6 +109,7 @@ def resource_tools(resources: KeepResources | None) -> list[Tool]:
             description="Read what is kept with this conversation: all by title, or one with its text.",
             arguments=ListArguments,
             phrase="Looking at what is kept",
+            effect="reads",
             run_call=tell,
             deadline_ms=DEADLINE_MS,
         ),

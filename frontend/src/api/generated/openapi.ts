@@ -3114,7 +3114,7 @@ export interface WholeSkillBody {
 export interface WriteMemoryBody {
   content: string
   /**
-   * As the header If-Match, which counts more: the `etag` it was read with. Neither: it is new.
+   * As the header If-Match, which counts more: the `etag` it was read with, or `*` for any. Without either no memory may have the name yet.
    */
   if_match?: string | null
 }

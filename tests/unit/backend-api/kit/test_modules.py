@@ -16,7 +16,7 @@ from backend_api.agent.tools.think import THINK
 from backend_api.kit.http.ports import WebOptions
 from backend_api.main.app import describe_app
 from backend_api.main.modules import MODULES
-from backend_api.module import Module, Parts, Planned, UnknownPortError, open_modules, plan_modules
+from backend_api.module import Module, Parts, Planned, TooLateError, UnknownPortError, open_modules, plan_modules
 from backend_api.runs.capabilities import capabilities
 from support.modules import known_tools
 from support.route_rules import routes_of
@@ -96,12 +96,11 @@ async def test_the_last_ones_have_the_tools_and_capabilities_of_those_before_the
         yield Parts()
 
     modules = [
-        Module(name=name, description="", open=opened)
-        for name, opened in (("before", open_agent), ("one", open_one), ("after", open_agent))
+        Module(name=name, description="", open=opened) for name, opened in (("one", open_one), ("agent", open_agent))
     ]
     async with open_modules(modules, {module.name: module.settings() for module in modules}, {}) as parts:
-        assert [len(one) for one in seen] == [0, 0, 1, 1]
-        assert seen[3] == (first,)
+        assert [len(one) for one in seen] == [1, 1]
+        assert seen[1] == (first,)
         assert (list(parts.tasks), list(parts.gateway_tasks)) == ([], ["of one"])
 
 
@@ -172,3 +171,22 @@ def test_without_it_its_tools_are_not_known_and_all_others_are(module: Module) -
     left = known_tools([one for one in MODULES if one is not module])
     own = {tool.spec.name for tool in module.tools}
     assert {tool.name for tool in left} == {tool.name for tool in known_tools()} - own
+
+
+async def test_tools_of_a_module_opened_after_the_agent_are_refused() -> None:
+    @asynccontextmanager
+    async def open_agent(tool_sources: Sequence[ToolSource]) -> AsyncGenerator[Parts]:
+        yield Parts(ports={"agent": len(tool_sources)})
+
+    @asynccontextmanager
+    async def open_late() -> AsyncGenerator[Parts]:
+        yield Parts(tools=[LocalTools([THINK])])
+
+    agent = Module(name="agent", description="", open=open_agent)
+    late = Module(name="late", description="", open=open_late)
+    settings = {"agent": agent.settings(), "late": late.settings()}
+    async with open_modules([late, agent], settings, {}) as parts:
+        assert parts.ports == {"agent": 1}
+    with pytest.raises(TooLateError, match="List the module late before agent"):
+        async with open_modules([agent, late], settings, {}):
+            pass

@@ -71,5 +71,6 @@ def ask_user(*, expires_s: float = EXPIRES_S) -> Tool:
         arguments=AskUserArguments,
         phrase="Asking you",
         asks_person=True,
+        effect="reads",
         run_call=run_call,
     )

@@ -28,6 +28,7 @@ COMPACT = local_tool(
     ),
     arguments=CompactArguments,
     phrase="Summing up the conversation",
+    effect="reads",
     run_call=_run,
     deadline_ms=5_000,
 )

@@ -47,6 +47,7 @@ def plan_mode_tools(*, expires_s: float = EXPIRES_S) -> list[Tool]:
         ),
         arguments=EnterArguments,
         phrase="Planning first",
+        effect="reads",
         run_call=_enter_plan_mode,
     )
     leave = local_tool(
@@ -56,6 +57,7 @@ def plan_mode_tools(*, expires_s: float = EXPIRES_S) -> list[Tool]:
         phrase="Proposing a plan",
         asks_person=True,
         once=True,
+        effect="reads",
         run_call=propose,
     )
     return [enter, leave]

@@ -42,7 +42,7 @@ RequestId = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1
 
 
 _note = partial(local_tool, effect="notes")
-_look = partial(local_tool, waits=True)
+_look = partial(local_tool, effect="reads", waits=True)
 """Makes tools that may be called until something has come, without counting as a repetition."""
 
 

@@ -25,6 +25,7 @@ THINK = local_tool(
     ),
     arguments=ThinkArguments,
     phrase="Thinking",
+    effect="reads",
     run_call=_run,
     deadline_ms=5_000,
 )

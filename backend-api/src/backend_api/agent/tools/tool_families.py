@@ -39,6 +39,7 @@ LOAD_TOOLS = local_tool(
     description="Answer the tools of a family, with what each takes. They stay loaded.",
     arguments=LoadArguments,
     phrase="Loading the tools of {family}",
+    effect="reads",
     run_call=_load,
     deadline_ms=5_000,
 )
@@ -47,6 +48,7 @@ USE_TOOL_OF_FAMILY = local_tool(
     description="Call a tool of a family, as load_tools told it.",
     arguments=UseArguments,
     phrase="Using {name}",
+    effect="reads",
     run_call=_use,
     deadline_ms=5_000,
 )

@@ -23,6 +23,7 @@ def utc_now(clock: Callable[[], datetime]) -> Tool:
         description="The present date, time and day of the week in UTC.",
         arguments=UtcNowArguments,
         phrase="Looking at the clock",
+        effect="reads",
         run_call=run_call,
         deadline_ms=5_000,
     )

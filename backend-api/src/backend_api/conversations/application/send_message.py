@@ -36,8 +36,8 @@ class SendMessage:
     """Stores a message before it returns; the run is woken, not awaited. A message that interrupts cuts the current
     turn of an active run, or ends what a run waits for, and the run continues with it.
 
-    Raises `SessionNotFoundError`, `InvalidError`, `MessageTooLongError`, `MessageDiffersError`, `LimitError`, and what
-    `CheckAttachments` raises.
+    Raises `SessionNotFoundError`, `InvalidError`, `MessageTooLongError`, `MessageDiffersError`, `LimitError`,
+    `NotAloneError` for one that is to be `alone`, and what `CheckAttachments` raises.
     """
 
     ledger: RunLedger
@@ -71,7 +71,7 @@ class SendMessage:
             await asyncio.sleep(0)  # the run asks its model before its readers are told that it began
             await self.stream.append(session_id, accepted.events)
             return accepted
-        joins_active_run = len(accepted.events) == 1
+        joins_active_run = len(accepted.events) == 1  # a new run is an event beside the message
         if not joins_active_run:
             await self.notifier.notify(Topic.RUN_QUEUED, accepted.run_id)
         elif message.interrupt:

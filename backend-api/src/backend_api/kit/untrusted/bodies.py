@@ -8,7 +8,7 @@ import httpx
 
 from backend_api.kit.untrusted.errors import FetchFailedError, FetchTooLargeError
 from service_kit.amounts import size_text
-from service_kit.bounded_http import Bounds, RefusedAnswerError, StreamedAnswer
+from service_kit.bounded_http import Bounds, RefusedAnswerError, StreamedAnswer, TooLongAnswerError
 
 ENCODINGS = "gzip, identity"
 """The accepted encodings. Others, and nested ones, are not decompressed."""
@@ -23,6 +23,7 @@ async def whole_body(response: httpx.Response, limit: int) -> bytes:
     unpacker = zlib.decompressobj(_GZIP) if "gzip" in coding else None
     content = bytearray()
     try:
+        # The head is there already: its bound is not used.
         async for piece in StreamedAnswer(response, Bounds(body_bytes=limit, head_s=0.0), began=0.0).pieces():
             # Each piece is decompressed only up to one byte over the bound.
             content += piece if unpacker is None else unpacker.decompress(piece, limit - len(content) + 1)
@@ -30,10 +31,10 @@ async def whole_body(response: httpx.Response, limit: int) -> bytes:
                 raise _too_large(limit)
             if unpacker is not None and unpacker.eof:
                 break
+    except TooLongAnswerError as error:
+        raise _too_large(limit) from error
     except RefusedAnswerError as error:
-        raise (
-            _too_large(limit) if "more than" in str(error) else FetchFailedError("The response body is corrupt.")
-        ) from error
+        raise FetchFailedError("The response body is corrupt.") from error
     except zlib.error as error:
         raise FetchFailedError("The response body can't be decompressed.") from error
     if unpacker is not None and content and not unpacker.eof:

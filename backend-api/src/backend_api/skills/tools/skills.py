@@ -78,6 +78,7 @@ def skill_tools(reading: SkillReading) -> list[Tool]:
             description="List the skills there are by now, each with what it is for.",
             arguments=ListSkillsArguments,
             phrase="Looking at the skills",
+            effect="reads",
             run_call=tell,
         ),
         local_tool(

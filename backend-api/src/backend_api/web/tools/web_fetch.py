@@ -67,6 +67,7 @@ def web_fetch(fetcher: PageFetcher, reader: PageReader) -> Tool:
         ),
         arguments=WebFetchArguments,
         phrase="Reading {url}",
+        effect="reads",
         run_call=run_call,
         deadline_ms=DEADLINE_MS,
     )

@@ -50,5 +50,6 @@ def web_search(shared: SearchProvider, own: SearchOfUser | None = None) -> Tool:
         description="Search the web. Answers titles, addresses and snippets; open a page to read more of it.",
         arguments=WebSearchArguments,
         phrase="Searching for {query}",
+        effect="reads",
         run_call=run_call,
     )
