@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
@@ -68,6 +71,19 @@ async def test_json_is_compressed(name: str) -> None:
     assert answer.headers["vary"] == "Accept-Encoding"
     assert int(answer.headers["content-length"]) < len(answer.content) / 4
     assert answer.json()[: len(ROWS)] == ROWS
+
+
+async def test_large_answers_take_no_thread_in_which_passwords_are_checked() -> None:
+    free = threading.Event()
+    with ThreadPoolExecutor(1) as shared:
+        asyncio.get_running_loop().set_default_executor(shared)
+        taken = asyncio.get_running_loop().run_in_executor(None, free.wait, 30)
+        try:
+            answer = await asyncio.wait_for(ask("/api/many"), 10)
+        finally:
+            free.set()
+            await taken
+    assert answer.headers["content-encoding"] == "gzip"
 
 
 @pytest.mark.parametrize(

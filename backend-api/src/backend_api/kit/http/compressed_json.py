@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+from concurrent.futures import ThreadPoolExecutor
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -13,6 +14,10 @@ from backend_api.kit.http.page import accepted_codings
 LEAST_BYTES = 1024
 IN_THREAD_BYTES = 64 * 1024
 LEVEL = 5
+AT_ONCE = 2
+"""Bodies compressed in threads at the same time. The threads are its own: in those of `asyncio.to_thread`, long answers
+of one user would delay the log-ins of others, whose passwords are checked there."""
+_THREADS = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="gzip")
 
 
 class CompressedJson:
@@ -73,7 +78,10 @@ async def _compressed(start: Message, message: Message) -> Message:
     if len(body) < LEAST_BYTES:
         return message
     # A large body would keep the event loop from all other answers.
-    body = await asyncio.to_thread(_packed, body) if len(body) >= IN_THREAD_BYTES else _packed(body)
+    if len(body) < IN_THREAD_BYTES:
+        body = _packed(body)
+    else:
+        body = await asyncio.get_running_loop().run_in_executor(_THREADS, _packed, body)
     headers["Content-Encoding"] = "gzip"
     headers["Content-Length"] = str(len(body))
     return {**message, "body": body}
